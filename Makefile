@@ -1,0 +1,46 @@
+# Two commands for a fresh machine with Python 3.11 or newer and a package index:
+#   make demo    protects a bundled example and shows what came out
+#   make test    runs the whole test suite
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/microagg demo
+
+test: $(VENV)/.developing
+	@$(BIN)/python -m pytest
+
+check: $(VENV)/.developing
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.benchmarking
+	@$(BIN)/python benchmarks/speed/univariate.py
+	@$(BIN)/python benchmarks/papers/imhmi.py
+
+clean:
+	rm -rf $(VENV) demo
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "microagg needs Python 3.11 or newer; set PYTHON=python3.11 or the like")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml
+	@echo "installing microagg into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.developing: $(VENV)/.installed
+	@echo "installing the test tools into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
+
+$(VENV)/.benchmarking: $(VENV)/.developing
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@touch $@

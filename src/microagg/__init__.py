@@ -1,0 +1,42 @@
+"""Publish microdata without exposing anyone: groups of at least k similar records, one value each."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from microagg.aggregation.values import aggregate
+    from microagg.errors import MicroaggError
+    from microagg.groups import Partition
+    from microagg.measure.loss import information_loss
+    from microagg.grouping.sequence.univariate import optimal_univariate
+
+__all__ = [
+    "MicroaggError",
+    "Partition",
+    "aggregate",
+    "information_loss",
+    "optimal_univariate",
+]
+
+# Each name is imported when it is first used: NumPy and Numba take longer to load than most scripts.
+_HOMES = {
+    "MicroaggError": "microagg.errors",
+    "Partition": "microagg.groups",
+    "aggregate": "microagg.aggregation.values",
+    "information_loss": "microagg.measure.loss",
+    "optimal_univariate": "microagg.grouping.sequence.univariate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("microagg")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'microagg' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

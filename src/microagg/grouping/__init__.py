@@ -1,0 +1,1 @@
+"""Who is grouped with whom."""

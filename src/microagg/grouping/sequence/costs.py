@@ -1,0 +1,51 @@
+"""What a group costs, and how path costs are kept small: shared by every split."""
+
+import math
+
+import numpy as np
+
+from microagg.kernels.compiling import kernel
+
+
+@kernel
+def joining_cost(apart, pairs, inverse_size, size_cost):
+    """What joining two parts adds to their SSE: `apart` between means, `pairs` = product of sizes."""
+    return inverse_size * (pairs * (apart * apart) + size_cost)
+
+
+@kernel
+def integer_gain(total, size, inverse_size):
+    """By how much the sum of squares about the origin exceeds SSE about the best integer.
+
+    Exact while the numbers are whole and stay below 2^53. Either neighbour of a half costs the
+    same, so only publishing has to round halves away from zero.
+    """
+    centre = np.floor(total * inverse_size + 0.5)
+    return centre * (2.0 * total - size * centre)
+
+
+@kernel
+def rebase(costs, first, last):
+    """Make costs relative to their least, for only differences matter and small ones must live."""
+    least = math.inf
+    for i in range(first, last):
+        least = min(least, costs[i])
+    for i in range(first, last):
+        costs[i] -= least
+
+
+@kernel
+def make_room(path, base, oldest, newest, end):
+    """Slide the costs of ends oldest..newest, so that those up to `end` fit into `path` too.
+
+    `path[0]` is the cost of end `base`. Only costs in sight are kept: memory grows with the reach
+    of a group, not with n.
+    """
+    if end - base <= path.size:
+        return path, base
+    target = path
+    if 4 * (end - oldest) > path.size:
+        target = np.empty(8 * (end - oldest))
+    for i in range(newest - oldest):
+        target[i] = path[oldest - base + i]
+    return target, oldest

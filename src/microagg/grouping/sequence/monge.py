@@ -1,0 +1,253 @@
+"""The best split of sorted values, in time that does not depend on k.
+
+A group of consecutive sorted values costs SSE, or SSE about the nearest integer to its mean, or
+SSE + c / size. All three are Monge: w(a, c) + w(b, d) <= w(a, d) + w(b, c) for a <= b <= c <= d
+(the mean, rounded or not, never leaves the group's range; 1 / size is convex). So the best start
+of the last group never moves left as the end moves right, and divide and conquer over the ends of
+a block finds every best start with O(log k) evaluations an end.
+
+The ends are taken a block at a time. Every group that ends in the block starts before it, hence
+holds the block's first boundary, the anchor. What lies left and right of the anchor is summed
+once, relative to the value beside it, and a group joins its two parts: nothing is subtracted but
+neighbours, so costs are good to a few units in the last place whatever the offset or the mixture
+of magnitudes. Path costs are kept relative to the least in sight for the same reason.
+
+Beyond the papers: Hansen and Mukherjee (MHM) and Mortazavi (IMHM, IMHMI) take O(k n), the
+noise-aware split of Soria-Comas and Domingo-Ferrer (Algorithm 3) O(n^2).
+"""
+
+import math
+
+import numpy as np
+
+from microagg.kernels.compiling import kernel
+from microagg.grouping.sequence.costs import integer_gain, joining_cost, make_room, rebase
+
+# Below this many candidates a plain loop beats a vector loop.
+_FEW = 8
+
+
+@kernel
+def fill_sorted(values, k, size_cost, integer, sizes, tail):
+    """For each end, the size of the last group of the best split up to there.
+
+    `values` ascend (float64, or uint64 offsets); `sizes` (int32) has one entry more. With
+    `size_cost` = c > 0 a group costs SSE + c / size and may have any size from k up, otherwise at
+    most 2k - 1. With `integer`, values are whole and small enough for every sum to be exact. `tail`
+    receives what the best splits up to the last ends cost, relative to each other.
+    """
+    n = values.size
+    path = np.empty(4 * k + 4)
+    path[0] = 0.0
+    for end in range(1, k):
+        path[end] = math.inf
+    base = 0
+    work = np.empty((7, 0))
+    best = np.empty(0, np.int64)
+    first = 0
+    anchor = k
+    width = k
+    while anchor <= n:
+        rows = anchor - first
+        columns = min(width, n + 1 - anchor)
+        if rows + columns >= best.size:
+            best = np.empty(2 * (rows + columns), np.int64)
+            work = np.empty((7, best.size))
+            for size in range(best.size):
+                work[0, size] = size
+                work[1, size] = 1.0 / size
+        oldest = max(base, min(first, anchor - 2 * k + 1))
+        path, base = make_room(path, base, oldest, anchor, anchor + columns)
+        rebase(path, oldest - base, anchor - base)
+        _fill_block(
+            values, k, size_cost, integer, anchor, rows, columns, work, best, sizes, path, base
+        )
+        if size_cost > 0.0:
+            accepted = _accepted(path, anchor - base, columns, k, size_cost)
+            width = 2 * columns if accepted == columns else accepted
+            anchor += accepted
+        else:
+            anchor += columns
+        first = anchor - 1 - sizes[anchor - 1]
+    for i in range(tail.size):
+        tail[i] = path[n + 1 - tail.size + i - base]
+
+
+@kernel
+def _fill_block(
+    values, k, size_cost, integer, anchor, rows, columns, work, best, sizes, path, base
+):
+    """Find the best start, `rows` or fewer before the anchor, for `columns` ends from there on."""
+    count, inverse, left_cost, left, right_cost, right, trial = (
+        work[0],
+        work[1],
+        work[2],
+        work[3],
+        work[4],
+        work[5],
+        work[6],
+    )
+    if integer:
+        _sum_left(values, anchor, rows, path, base, left_cost, left)
+        _sum_right(values, anchor, columns, right_cost, right)
+    else:
+        _average_left(values, anchor, rows, path, base, count, inverse, left_cost, left)
+        _average_right(values, anchor, columns, count, inverse, right_cost, right)
+    stride = 1
+    while 2 * stride <= columns:
+        stride *= 2
+    best[0] = rows
+    while stride >= 1:
+        for column in range(stride, columns + 1, 2 * stride):
+            after = column - 1
+            low = max(1, k - after)
+            if column + stride <= columns:
+                low = max(low, best[column + stride])
+            high = best[column - stride] + 1
+            if size_cost == 0.0:
+                high = min(high, 2 * k - after)
+            # Of equally good groups the shortest is taken: ties never grow past 2k - 1.
+            before = low
+            least = math.inf
+            if high - low <= _FEW:
+                # Written out, for passing arrays to a function costs more than this loop.
+                for i in range(np.uint64(low), np.uint64(high)):
+                    size = i + np.uint64(after)
+                    apart = left[i] + right[after]
+                    if integer:
+                        total = left_cost[i] - integer_gain(apart, count[size], inverse[size])
+                    else:
+                        pairs = count[i] * count[after]
+                        total = left_cost[i] + joining_cost(apart, pairs, inverse[size], size_cost)
+                    less = total < least
+                    before = np.int64(i) if less else before
+                    least = total if less else least
+            else:
+                sizes_before = count[low:high]
+                inverses = inverse[low + after : high + after]
+                if integer:
+                    least = _try_integer(
+                        left_cost[low:high],
+                        left[low:high],
+                        right[after],
+                        sizes_before,
+                        count[after],
+                        inverses,
+                        trial,
+                    )
+                else:
+                    least = _try_joining(
+                        left_cost[low:high],
+                        left[low:high],
+                        right[after],
+                        sizes_before,
+                        count[after],
+                        inverses,
+                        size_cost,
+                        trial,
+                    )
+                while trial[before - low] != least:
+                    before += 1
+            best[column] = before
+            path[anchor + after - base] = least + right_cost[after]
+            sizes[anchor + after] = before + after
+        stride //= 2
+
+
+@kernel(fastmath={"nnan", "nsz"})
+def _try_joining(cost, left, right, before, after, inverse, size_cost, trial):
+    least = math.inf
+    for i in range(cost.size):
+        total = cost[i] + joining_cost(left[i] + right, before[i] * after, inverse[i], size_cost)
+        trial[i] = total
+        least = total if total < least else least
+    return least
+
+
+@kernel(fastmath={"nnan", "nsz"})
+def _try_integer(cost, left, right, before, after, inverse, trial):
+    least = math.inf
+    for i in range(cost.size):
+        total = cost[i] - integer_gain(left[i] + right, before[i] + after, inverse[i])
+        trial[i] = total
+        least = total if total < least else least
+    return least
+
+
+@kernel
+def _average_left(values, anchor, rows, path, base, count, inverse, cost, mean):
+    """Path cost plus SSE, and how far the mean lies below the anchor's left neighbour."""
+    pivot = values[anchor - 1]
+    total = sse = 0.0
+    cost[1] = path[anchor - 1 - base]
+    mean[1] = 0.0
+    for size in range(2, rows + 1):
+        x = np.float64(pivot - values[anchor - size])
+        away = x - total * inverse[size - 1]
+        total += x
+        sse += away * away * (count[size - 1] * inverse[size])
+        cost[size] = path[anchor - size - base] + sse
+        mean[size] = total * inverse[size]
+
+
+@kernel
+def _average_right(values, anchor, columns, count, inverse, cost, mean):
+    """SSE, and how far the mean lies above the anchor's left neighbour."""
+    cost[0] = mean[0] = 0.0
+    if columns < 2:
+        return
+    pivot = values[anchor]
+    gap = np.float64(pivot - values[anchor - 1])
+    total = sse = 0.0
+    cost[1] = 0.0
+    mean[1] = gap
+    for size in range(2, columns):
+        x = np.float64(values[anchor + size - 1] - pivot)
+        away = x - total * inverse[size - 1]
+        total += x
+        sse += away * away * (count[size - 1] * inverse[size])
+        cost[size] = sse
+        mean[size] = gap + total * inverse[size]
+
+
+@kernel
+def _sum_left(values, anchor, rows, path, base, cost, sums):
+    """Path cost plus squares, and the sum, relative to the anchor's left neighbour."""
+    pivot = values[anchor - 1]
+    total = squares = 0.0
+    for size in range(1, rows + 1):
+        x = np.float64(pivot - values[anchor - size])
+        total += x
+        squares += x * x
+        cost[size] = path[anchor - size - base] + squares
+        sums[size] = -total
+
+
+@kernel
+def _sum_right(values, anchor, columns, cost, sums):
+    """Squares and sum, relative to the anchor's left neighbour."""
+    pivot = values[anchor - 1]
+    total = squares = 0.0
+    cost[0] = sums[0] = 0.0
+    for size in range(1, columns):
+        x = np.float64(values[anchor + size - 1] - pivot)
+        total += x
+        squares += x * x
+        cost[size] = squares
+        sums[size] = total
+
+
+@kernel
+def _accepted(path, at, columns, k, size_cost):
+    """How many of a block's ends are final: those that no group inside the block can improve.
+
+    Such a group has at most r members when it ends r after the anchor, so it costs at least
+    size_cost / r on top of the least path cost in the block.
+    """
+    least = most = path[at]
+    for after in range(1, columns):
+        least = min(least, path[at + after])
+        most = max(most, path[at + after])
+        if after >= k and least + size_cost / after < most:
+            return after
+    return columns

@@ -1,0 +1,165 @@
+"""Cut a line of values or records into the groups of least total cost: one door, several ways in.
+
+All ways are exact. Which one is taken depends on n, k and the cost only, never on the machine.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.errors import InputError
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+from microagg.grouping.sequence.monge import fill_sorted
+from microagg.grouping.sequence.scan import fill_sequence
+from microagg.grouping.sequence.wide import fill_wide
+
+# Measured: from here on, divide and conquer is faster on sorted values than trying every size.
+_SCAN_UP_TO_K = 14
+# Whole numbers up to here, and twice that, are exact in float64.
+_EXACT_BELOW = 2**52
+# Shorter lines are split before a second thread has started.
+_TWO_WAY_FROM = 1 << 15
+
+
+def split_sorted(
+    values: NDArray, k: int, *, integer: bool = False, size_cost: float = 0.0
+) -> NDArray[np.int32]:
+    """Sizes of consecutive groups, from the first to the last, of ascending values.
+
+    A group costs its SSE about its mean; with `integer`, about the nearest integer; with
+    `size_cost` = c > 0, SSE + c / size, and then its size has no upper limit. `values` are float64
+    or uint64. O(n log k) time, O(n) memory.
+    """
+    n = values.size
+    if size_cost > 0.0:
+        sizes = np.empty(n + 1, np.int32)
+        fill_sorted(values, k, size_cost * _rescale(values) ** 2, False, sizes, np.empty(0))
+        return _walk(sizes, n)
+    if n < 2 * k or k == 1:
+        return _undivided(n, k)
+    line = values[np.newaxis]
+    if not integer:
+        _rescale(values)
+    elif values.dtype.kind == "u" or _reach(line, k) > _EXACT_BELOW:
+        return _walk(fill_wide(*_wide_input(values, k)), n)
+    return _split_two_way(line, k, integer, fill_sequence if k <= _SCAN_UP_TO_K else _fill_sorted)
+
+
+def split_sequence(
+    records: NDArray[np.float64], k: int, *, integer: bool = False
+) -> NDArray[np.int32]:
+    """Sizes of consecutive groups, from the first to the last, of records in any order.
+
+    `records` is (n, attributes); with `integer` they are whole and every group is centred on
+    integers. Least sum over the attributes of what `split_sorted` would charge. O(k n d) time.
+    """
+    n = len(records)
+    if n < 2 * k or k == 1:
+        return _undivided(n, k)
+    lines = np.ascontiguousarray(records.T)
+    if integer and _reach(lines, k) > _EXACT_BELOW:
+        raise InputError(
+            "the records lie too far apart for exact integer centroids; "
+            "divide the attributes by a common unit, or ask for means"
+        )
+    return _split_two_way(lines, k, integer, fill_sequence)
+
+
+def _undivided(n: int, k: int) -> NDArray[np.int32]:
+    return np.ones(n, np.int32) if k == 1 else np.array([n], np.int32)
+
+
+def _fill_sorted(lines, k, integer, sizes, tail):
+    fill_sorted(lines[0], k, 0.0, integer, sizes, tail)
+
+
+def _split_two_way(lines, k, integer, fill):
+    """Split from both ends at once, and join where the two paths are cheapest together.
+
+    Groups have at most 2k - 1 members, so among 2k - 1 neighbouring boundaries every split has one.
+    """
+    n = lines.shape[1]
+    if n < max(_TWO_WAY_FROM, 16 * k):
+        sizes = np.empty(n + 1, np.int32)
+        fill(lines, k, integer, sizes, np.empty(0))
+        return _walk(sizes, n)
+    middle = (n - 2 * k) // 2 + 1
+    overlap = middle + 2 * k - 2
+    ahead, back = np.empty(overlap + 1, np.int32), np.empty(n - middle + 1, np.int32)
+    ahead_costs, back_costs = np.empty(2 * k - 1), np.empty(2 * k - 1)
+    run_both(
+        lambda: fill(np.ascontiguousarray(lines[:, :overlap]), k, integer, ahead, ahead_costs),
+        lambda: fill(_mirror(lines[:, middle:]), k, integer, back, back_costs),
+    )
+    join = middle + int(np.argmin(ahead_costs + back_costs[::-1]))
+    return np.concatenate([_walk(ahead, join), _walk(back, n - join)[::-1]])
+
+
+def _mirror(lines):
+    """The same groups, ascending again, seen from the other end."""
+    turned = lines[:, ::-1]
+    if lines.dtype.kind == "u":
+        return np.ascontiguousarray(lines.max(axis=1, keepdims=True) - turned)
+    return -turned
+
+
+@kernel
+def _walk(sizes, end):
+    """Follow the best path back from `end`."""
+    groups = 0
+    at = end
+    while at > 0:
+        at -= sizes[at]
+        groups += 1
+    found = np.empty(groups, np.int32)
+    at = end
+    while groups > 0:
+        groups -= 1
+        found[groups] = sizes[at]
+        at -= sizes[at]
+    return found
+
+
+def _rescale(values: NDArray) -> float:
+    """Where squares would overflow or vanish, scale `values` in place; return the factor."""
+    if values.dtype.kind != "f":
+        return 1.0
+    low, high = float(values[0]), float(values[-1])
+    half_span = high / 2 - low / 2
+    if half_span == 0.0 or 1e-120 < half_span < 1e120:
+        return 1.0
+    # 2^-800 at the most: a span of the least double must not become an infinite factor.
+    factor = math.ldexp(1.0, -max(-800, math.frexp(half_span)[1]))
+    values *= factor
+    return factor
+
+
+def _spread(line: NDArray, neighbours: int) -> int:
+    """A bound on how far apart any so many neighbours lie: the widest two blocks side by side."""
+    starts = np.arange(0, line.size, neighbours)
+    low, high = np.minimum.reduceat(line, starts), np.maximum.reduceat(line, starts)
+    if starts.size > 1:
+        low, high = np.minimum(low[1:], low[:-1]), np.maximum(high[1:], high[:-1])
+    return int((high - low).max())
+
+
+def _reach(lines: NDArray, k: int) -> int:
+    """A bound on every number that an exact integer split meets.
+
+    Path costs in sight of each other differ by less than what 4k neighbours cost, and a group of
+    fewer than 3k adds less than that again.
+    """
+    return sum(8 * k * _spread(line, 6 * k) ** 2 for line in lines)
+
+
+def _wide_input(values: NDArray, k: int) -> tuple[NDArray[np.uint64], int]:
+    """Values for 128-bit sums, or a refusal where even those could overflow."""
+    apart = _spread(values, 6 * k)
+    if values.size * apart**2 >= 2**125 or 6 * k * apart >= 2**61:
+        raise InputError(
+            f"neighbouring values lie up to {apart:.1e} apart, too far for exact sums of squares; "
+            "divide them by a common unit, or use cost='sse'"
+        )
+    return values.astype(np.uint64), k

@@ -1,0 +1,1 @@
+"""Compiled loops. This room knows NumPy and Numba only."""

@@ -1,0 +1,104 @@
+"""How kernels are compiled: once, cached on disk, and not in silence.
+
+`kernel` is the only way this project calls Numba's compiler. Compiled code is cached beside the
+source, or in Numba's folder below the user's own cache folder when the package folder is not
+writable. Where neither can be written, kernels still run; they are compiled again in each process.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event
+
+ANNOUNCE_AFTER_SECONDS = 1.0
+
+
+def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a function for the numbers it is given, on first use.
+
+    Kernels release the interpreter lock, so that plain threads can run them side by side, and
+    follow IEEE arithmetic unless `fastmath` says otherwise: no flag may change a result between
+    machines, hence neither reassociation nor contraction is ever allowed.
+    """
+    if function is None:
+        return lambda wrapped: kernel(wrapped, **options)
+    settings = {"nogil": True, "error_model": "numpy", **options}
+    try:
+        compiled = numba.njit(cache=True, **settings)(function)
+    except RuntimeError:  # Numba found no folder that it may write its cache to
+        return numba.njit(**settings)(function)
+    _forgive_damage(compiled)
+    return compiled
+
+
+def _forgive_damage(compiled: Any) -> None:
+    """Compile again what a full disk or a killed process left half written in the cache."""
+    cache = getattr(compiled, "_cache", None)
+    if not hasattr(cache, "load_overload"):  # compilation is switched off
+        return
+    load = cache.load_overload
+
+    def load_or_compile(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:
+            return None
+
+    cache.load_overload = load_or_compile
+
+
+class _Announcement(event.Listener):
+    """Tell a person at a terminal, once, why the first call takes long."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.depth = 0
+        self.spent = 0.0
+        self.started = 0.0
+        self.told = False
+        self.timer: threading.Timer | None = None
+
+    def on_start(self, event: Any) -> None:
+        if not _is_ours(event):
+            return
+        with self.lock:
+            self.depth += 1
+            if self.depth > 1 or self.told:
+                return
+            self.started = time.monotonic()
+            self.timer = threading.Timer(ANNOUNCE_AFTER_SECONDS - self.spent, self.tell)
+            self.timer.daemon = True
+            self.timer.start()
+
+    def on_end(self, event: Any) -> None:
+        if not _is_ours(event):
+            return
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+                # Many short compilations feel like one long one: waiting adds up.
+                self.spent = min(
+                    ANNOUNCE_AFTER_SECONDS, self.spent + time.monotonic() - self.started
+                )
+
+    def tell(self) -> None:
+        with self.lock:
+            if self.told:
+                return
+            self.told = True
+        if sys.stderr is not None and sys.stderr.isatty():
+            print("microagg: compiling kernels, first run only", file=sys.stderr, flush=True)
+
+
+def _is_ours(event: Any) -> bool:
+    function = event.data["dispatcher"].py_func
+    return bool(function.__module__.startswith("microagg."))
+
+
+event.register("numba:compile", _Announcement())

@@ -1,0 +1,78 @@
+"""Passes over groups: labels, sums, centres; no digits are lost to a common offset."""
+
+import numpy as np
+
+from microagg.kernels.compiling import kernel
+
+
+@kernel
+def scatter_labels(order, sizes, labels):
+    """Label the records order[0], order[1], ... by consecutive groups of these sizes."""
+    place = 0
+    for label in range(sizes.size):
+        for _ in range(sizes[label]):
+            labels[order[place]] = label
+            place += 1
+
+
+@kernel
+def group_means(column, labels, groups):
+    """The mean of each group, summed relative to its first member."""
+    pivots = np.empty(groups)
+    members = np.zeros(groups, np.int64)
+    sums = np.zeros(groups)
+    for i in range(labels.size):
+        label = labels[i]
+        if members[label] == 0:
+            pivots[label] = column[i]
+        members[label] += 1
+        sums[label] += column[i] - pivots[label]
+    for label in range(groups):
+        pivots[label] += sums[label] / members[label]
+    return pivots
+
+
+@kernel
+def group_scatter(column, labels, groups):
+    """The sum over all groups of squared distances to the group's mean, by Welford's updates."""
+    pivots = np.empty(groups)
+    members = np.zeros(groups, np.int64)
+    sums = np.zeros(groups)
+    scatter = 0.0
+    for i in range(labels.size):
+        label = labels[i]
+        count = members[label]
+        if count == 0:
+            pivots[label] = column[i]
+        else:
+            x = column[i] - pivots[label]
+            away = x - sums[label] / count
+            sums[label] += x
+            scatter += away * away * (count / (count + 1.0))
+        members[label] = count + 1
+    return scatter
+
+
+@kernel
+def group_integers(column, labels, groups, zero):
+    """The integer nearest to each group's mean, halves away from `zero`; exact for all of int64.
+
+    A sum could overflow; quotients and remainders by the group's size cannot.
+    """
+    members = np.zeros(groups, np.int64)
+    for i in range(labels.size):
+        members[labels[i]] += 1
+    centres = np.zeros(groups, np.int64)
+    rests = np.zeros(groups, np.int64)
+    for i in range(labels.size):
+        label = labels[i]
+        quotient = column[i] // members[label]
+        centres[label] += quotient
+        rests[label] += column[i] - quotient * members[label]
+    for label in range(groups):
+        size = members[label]
+        floor = centres[label] + rests[label] // size
+        rest = rests[label] % size
+        up = 2 * rest > size or (2 * rest == size and floor >= zero)
+        centres[label] = floor + 1 if up else floor
+    return centres

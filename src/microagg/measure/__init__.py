@@ -1,0 +1,1 @@
+"""How much a release loses and how much it risks."""
