@@ -1,0 +1,1 @@
+"""Grouping around far-out records, one or two groups at a time."""

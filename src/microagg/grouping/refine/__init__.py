@@ -1,0 +1,1 @@
+"""Making a partition better by moving records between its groups."""

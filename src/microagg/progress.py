@@ -1,0 +1,32 @@
+"""Progress of long work, shown to a person and to nobody else."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Report = Callable[[float], None]
+
+
+def silent(_share: float) -> None:
+    """Report to nobody."""
+
+
+@contextmanager
+def watch(title: str, show: bool | None = None) -> Iterator[Report]:
+    """A function to call with the share done, 0 to 1; it draws a bar on standard error.
+
+    show: True always, False never, None when a terminal watches. The bar appears only once the work
+    has taken a moment, so that quick work stays quiet.
+    """
+    if show is None:
+        show = sys.stderr is not None and sys.stderr.isatty()
+    if not show:
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
