@@ -1,4 +1,4 @@
-"""Publish microdata without exposing anyone: groups of at least k similar records, one value each."""
+"""Publish microdata without exposing anyone: at least k similar records share one value."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from microagg.aggregation.values import aggregate
     from microagg.errors import MicroaggError
+    from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.groups import Partition
     from microagg.measure.loss import information_loss
-    from microagg.grouping.sequence.univariate import optimal_univariate
 
 __all__ = [
     "MicroaggError",
@@ -18,7 +18,7 @@ __all__ = [
     "optimal_univariate",
 ]
 
-# Each name is imported when it is first used: NumPy and Numba take longer to load than most scripts.
+# Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
 _HOMES = {
     "MicroaggError": "microagg.errors",
     "Partition": "microagg.groups",

@@ -1,4 +1,4 @@
-"""The doors of the numeric core: whatever arrives becomes a checked NumPy array, or one sentence."""
+"""The door of the numeric core: what arrives becomes a checked NumPy array, or one sentence."""
 
 import operator
 from typing import Any
@@ -23,7 +23,9 @@ def as_numbers(values: ArrayLike, name: str, dimensions: tuple[int, ...]) -> NDA
         hint = "; pass one column at a time" if dimensions == (1,) and array.ndim == 2 else ""
         raise InputError(f"{name} must be {wanted}, but it has {array.ndim} dimensions{hint}")
     if array.shape[0] > _MOST_RECORDS:
-        raise InputError(f"{name} has {array.shape[0]} records; at most {_MOST_RECORDS} are allowed")
+        raise InputError(
+            f"{name} has {array.shape[0]} records; at most {_MOST_RECORDS} are allowed"
+        )
     kind = array.dtype.kind
     if kind in "bi":
         return np.asarray(array, dtype=np.int64)
@@ -88,7 +90,9 @@ def as_whole_numbers(array: NDArray, name: str) -> NDArray:
             "round them first, or ask for means instead"
         )
     if array.size and float(np.abs(array).max()) >= 2.0**63:
-        raise InputError(f"{name} holds integers beyond 64 bits; divide them by a common unit first")
+        raise InputError(
+            f"{name} holds integers beyond 64 bits; divide them by a common unit first"
+        )
     return array.astype(np.int64)
 
 

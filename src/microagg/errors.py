@@ -1,8 +1,8 @@
 """What can go wrong, in one sentence a person can act on.
 
-    MicroaggError (a ValueError)
-    ├── InputError      the data cannot be used as they are
-    └── OptionError     a setting is unknown or out of range
+MicroaggError (a ValueError)
+├── InputError      the data cannot be used as they are
+└── OptionError     a setting is unknown or out of range
 """
 
 

@@ -39,9 +39,9 @@ def _means(column: NDArray, labels: NDArray[np.int64], groups: int) -> NDArray[n
     if column.dtype.kind == "f":
         return group_means(np.ascontiguousarray(column), labels, groups)
     # Integers are summed as distances from the first: a float holds those of most columns exactly.
-    origin = column[0]
-    below = column < origin
-    distances = np.where(below, origin - column, column - origin).astype(np.float64)
+    origin, below = column[0], column < column[0]
+    bits = np.ascontiguousarray(column).view(np.uint64)
+    distances = np.where(below, bits[0] - bits, bits - bits[0]).astype(np.float64)
     distances[below] *= -1.0
     return float(origin) + group_means(distances, labels, groups)
 

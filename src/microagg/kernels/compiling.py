@@ -37,7 +37,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
 
 def _forgive_damage(compiled: Any) -> None:
     """Compile again what a full disk or a killed process left half written in the cache."""
-    cache = getattr(compiled, "_cache", None)
+    cache: Any = getattr(compiled, "_cache", None)
     if not hasattr(cache, "load_overload"):  # compilation is switched off
         return
     load = cache.load_overload

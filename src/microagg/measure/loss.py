@@ -33,10 +33,12 @@ def information_loss(X: ArrayLike, labels: ArrayLike) -> float:
 
 def _centred(column: NDArray) -> NDArray[np.float64]:
     """Move and scale a column so that no offset costs digits and no square overflows."""
+    least = column.argmin()
     if column.dtype.kind == "f":
-        halves = column / 2.0
-        distances = halves - halves.min()
+        halved = 0.5 if np.abs(column).max() > 2.0**1000 else 1.0
+        distances = column * halved - column[least] * halved
     else:
-        distances = (column.astype(np.uint64) - np.uint64(int(column.min()) % 2**64)).astype(float)
+        bits = np.ascontiguousarray(column).view(np.uint64)
+        distances = (bits - bits[least]).astype(np.float64)
     widest = float(distances.max())
     return distances if widest == 0.0 else np.ldexp(distances, -math.frexp(widest)[1])

@@ -9,7 +9,7 @@ from microagg.kernels.compiling import kernel
 
 @kernel
 def joining_cost(apart, pairs, inverse_size, size_cost):
-    """What joining two parts adds to their SSE: `apart` between means, `pairs` = product of sizes."""
+    """What joining two parts with means so far `apart` adds; `pairs` is the product of sizes."""
     return inverse_size * (pairs * (apart * apart) + size_cost)
 
 

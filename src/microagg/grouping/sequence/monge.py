@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
 from microagg.grouping.sequence.costs import integer_gain, joining_cost, make_room, rebase
+from microagg.kernels.compiling import kernel
 
 # Below this many candidates a plain loop beats a vector loop.
 _FEW = 8
@@ -52,8 +52,8 @@ def fill_sorted(values, k, size_cost, integer, sizes, tail):
         columns = min(width, n + 1 - anchor)
         if rows + columns >= best.size:
             best = np.empty(2 * (rows + columns), np.int64)
-            work = np.empty((7, best.size))
-            for size in range(best.size):
+            work = np.zeros((7, best.size))
+            for size in range(1, best.size):
                 work[0, size] = size
                 work[1, size] = 1.0 / size
         oldest = max(base, min(first, anchor - 2 * k + 1))
@@ -69,6 +69,8 @@ def fill_sorted(values, k, size_cost, integer, sizes, tail):
         else:
             anchor += columns
         first = anchor - 1 - sizes[anchor - 1]
+        if size_cost == 0.0:
+            first = max(first, anchor - 2 * k + 1)
     for i in range(tail.size):
         tail[i] = path[n + 1 - tail.size + i - base]
 
@@ -78,15 +80,8 @@ def _fill_block(
     values, k, size_cost, integer, anchor, rows, columns, work, best, sizes, path, base
 ):
     """Find the best start, `rows` or fewer before the anchor, for `columns` ends from there on."""
-    count, inverse, left_cost, left, right_cost, right, trial = (
-        work[0],
-        work[1],
-        work[2],
-        work[3],
-        work[4],
-        work[5],
-        work[6],
-    )
+    count, inverse, trial = work[0], work[1], work[2]
+    left_cost, left, right_cost, right = work[3], work[4], work[5], work[6]
     if integer:
         _sum_left(values, anchor, rows, path, base, left_cost, left)
         _sum_right(values, anchor, columns, right_cost, right)

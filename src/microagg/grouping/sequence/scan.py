@@ -15,10 +15,12 @@ import math
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
 from microagg.grouping.sequence.costs import integer_gain, make_room, rebase
+from microagg.kernels.compiling import kernel
 
 _CHUNK = 256
+# A path this many times dearer than the group that continues it would blur the choice of it.
+_DEAR = 4096.0
 
 
 @kernel
@@ -27,7 +29,7 @@ def fill_sequence(records, k, integer, sizes, tail):
 
     `records` is (attributes, n); `sizes` (int32) has n + 1 entries. With `integer`, records are
     whole and small enough for every sum to be exact, and groups are centred on integers. `tail`
-    receives what the best splits up to the last ends, 2k - 1 at the most, cost relative to each other.
+    receives what the best splits up to the last ends (2k - 1 at most) cost, less a constant.
     """
     attributes, n = records.shape
     path = np.empty(8 * (2 * k + _CHUNK))
@@ -60,7 +62,6 @@ def fill_sequence(records, k, integer, sizes, tail):
                         _centre(sums[a], group, float(size))
         oldest = max(base, first - 2 * k + 1)
         path, base = make_room(path, base, oldest, first, first + ends)
-        rebase(path, oldest - base, first - base)
         _choose(group_costs, k, first, ends, sizes, path, base)
     for i in range(tail.size):
         tail[i] = path[n + 1 - tail.size + i - base]
@@ -101,6 +102,8 @@ def _choose(group_costs, k, first, ends, sizes, path, base):
     for i in range(np.uint64(ends)):
         end = np.uint64(first) + i
         at = end - np.uint64(base)
+        if path[at - least_size] > _DEAR * group_costs[0, i]:
+            rebase(path, max(0, np.int64(at) - 2 * k + 1), np.int64(at))
         least = path[at - least_size] + group_costs[0, i]
         best = least_size
         for size in range(least_size + np.uint64(1), min(2 * least_size, end + np.uint64(1))):

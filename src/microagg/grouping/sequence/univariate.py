@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from microagg.arrays import as_numbers, as_whole_numbers, check_k
 from microagg.errors import OptionError
-from microagg.groups import Partition
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import split_sorted
+from microagg.groups import Partition
 
 COSTS = ("sse", "integer")
 
@@ -24,14 +24,14 @@ def optimal_univariate(
     k: the least group size.
     cost: "sse", the sum of squared distances to the group means; or "integer", to the nearest
         integers to the means, for integer data that must be published as integers.
-    size_cost: with c > 0 each group of m values costs c / m on top of its SSE. This is what noise on
-        the published mean costs, and groups may then grow to any size.
+    size_cost: with c > 0 each group of m values costs c / m on top of its SSE. This is what noise
+        on the published mean costs, and groups may then grow to any size.
 
-    The result is the exact optimum. With "integer" all arithmetic is exact, or the data are refused.
-    With "sse" costs are computed to a few units in the last place whatever the offset of the data.
-    Where several partitions are optimal the same one is found for the same values, in whatever order
-    they come; equal values that fall into different groups are told apart by their row numbers.
-    Without `size_cost` groups have at most 2k - 1 members.
+    The result is the exact optimum. With "integer" all arithmetic is exact, or the data are
+    refused. With "sse" costs are computed to a few units in the last place whatever the offset of
+    the data. Where several partitions are optimal the same one is found for the same values, in
+    whatever order they come; equal values that fall into different groups are told apart by their
+    row numbers. Without `size_cost` groups have at most 2k - 1 members.
 
     O(n log n) time, most of it the sort; O(n) memory. Mortazavi, "Improved Univariate
     Microaggregation for Integer Values", gives MHM, IMHM and IMHMI, whose optima these are; the
@@ -52,10 +52,12 @@ def optimal_univariate(
 
 
 def _offsets(values: NDArray) -> NDArray:
-    """Integers as distances from the least of them, which no float could hold; floats as they are."""
+    """Integers as distances from the least of them, for floats lose digits; floats as they are."""
+    values = np.ascontiguousarray(values)
     if values.dtype.kind == "f":
-        return np.ascontiguousarray(values)
-    return values.astype(np.uint64) - np.uint64(int(values.min()) % 2**64)
+        return values
+    bits = values.view(np.uint64)
+    return bits - bits[values.argmin()]
 
 
 def _check_size_cost(size_cost: float, cost: str) -> float:

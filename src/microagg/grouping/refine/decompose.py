@@ -1,0 +1,381 @@
+"""IGD: make any partition better by dissolving groups and by letting records leave large ones.
+
+Khomnotai, Lin, Peng and Santra, "Iterative Group Decomposition for Refining Microaggregation
+Solutions", Symmetry 10(7), 262, 2018. Two operations take turns until neither finds anything to do:
+
+- Decompose: a group is dissolved, each record joining the group of the nearest centroid, if that
+  lowers the SSE;
+- Shrink: from a group of more than k the record leaves for its nearest centroid that lowers the SSE
+  most, and so on while any does and more than k remain.
+
+A group that reaches 2k is split, which never raises the SSE.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.sequence.reorder import Tree, nearest, plant, take_out
+from microagg.kernels.compiling import kernel
+from microagg.progress import Report, silent
+
+_GROUPS_A_CALL = 2048
+# A step must gain more than rounding could feign.
+_CERTAIN = 1e-10
+
+
+class _State(NamedTuple):
+    """Groups in numbered slots, at most n // k of them; a slot of size 0 is free."""
+
+    records: NDArray[np.float64]
+    members: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    centres: NDArray[np.float64]
+    scatter: NDArray[np.float64]
+    free: NDArray[np.int64]
+    free_count: NDArray[np.int64]
+
+
+class _Search(NamedTuple):
+    """A tree over the centroids, which follows them as they move."""
+
+    tree: Tree
+    left: NDArray[np.int64]
+    waiting: NDArray[np.bool_]
+    place_of: NDArray[np.int64]
+
+
+def decompose(
+    records: NDArray[np.float64],
+    order: NDArray[np.integer],
+    sizes: NDArray[np.integer],
+    k: int,
+    report: Report = silent,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows group by group, and the sizes of the groups: k to 2k - 1 records each.
+
+    Starts from the groups given by `order` and `sizes` and never ends with a larger SSE. A pass over
+    all groups searches a tree of centroids once for each record, O(n^2 d / k) at the very worst, and
+    spends O(k d) on each record that moves. Memory is O(n d).
+
+    Departures from the paper: groups that reach 2k are split at once, not at the end of a pass, and
+    a dissolved group's place in the order of visits goes to the next group that is split off.
+    """
+    state = _gather(records, order, sizes, k)
+    slots = state.sizes.size
+    passes = 0
+    idle = 0
+    while idle < 2:
+        search = _plant_centres(state)
+        gained = False
+        for first in range(0, slots, _GROUPS_A_CALL):
+            last = min(slots, first + _GROUPS_A_CALL)
+            visit = _shrink if passes % 2 else _dissolve
+            gained |= visit(state, search, k, first, last)
+            report(1.0 - 0.9 ** (passes + last / slots))
+        idle = 0 if gained else idle + 1
+        passes += 1
+    report(1.0)
+    alive = np.flatnonzero(state.sizes)
+    groups = [state.members[slot, : state.sizes[slot]] for slot in alive]
+    return np.concatenate(groups), state.sizes[alive]
+
+
+def _gather(records, order, sizes, k):
+    """The starting groups in their slots; those of 2k or more are split first."""
+    n, d = records.shape
+    slots = n // k
+    state = _State(
+        records,
+        np.zeros((slots, 4 * k), np.int64),
+        np.zeros(slots, np.int64),
+        np.zeros((slots, d)),
+        np.zeros(slots),
+        np.zeros(slots, np.int64),
+        np.zeros(1, np.int64),
+    )
+    _settle(state, np.array(order, np.int64), np.asarray(sizes, np.int64), k)
+    return state
+
+
+def _plant_centres(state):
+    """All slots stand in the tree; free ones beside a group, hidden until they are used."""
+    alive, free = np.flatnonzero(state.sizes), np.flatnonzero(state.sizes == 0)
+    state.centres[free] = state.centres[np.resize(alive, free.size)]
+    tree = plant(state.centres)
+    place_of = np.empty(tree.rows.size, np.int64)
+    place_of[tree.rows] = np.arange(tree.rows.size)
+    search = _Search(tree, tree.counts.copy(), np.ones(tree.rows.size, np.bool_), place_of)
+    for slot in free:
+        take_out(tree, search.left, search.waiting, place_of[slot])
+    return search
+
+
+@kernel
+def _settle(state, order, sizes, k):
+    slot = 0
+    first = 0
+    parts = np.empty(order.size // k + 1, np.int64)
+    for size in sizes:
+        rows = order[first : first + size]
+        count = _grow_groups(state.records, rows, size, k, parts)
+        at = 0
+        for part in range(count):
+            for i in range(parts[part]):
+                state.members[slot, i] = rows[at + i]
+            at += parts[part]
+            state.sizes[slot] = parts[part]
+            _refresh(state, slot)
+            slot += 1
+        first += size
+    for spare in range(state.sizes.size - 1, slot - 1, -1):
+        state.free[state.free_count[0]] = spare
+        state.free_count[0] += 1
+
+
+@kernel
+def _dissolve(state, search, k, first, last):
+    """Decompose, for the groups in these slots; True if any was dissolved."""
+    records, members, sizes = state.records, state.members, state.sizes
+    attributes = records.shape[1]
+    targets = np.empty(2 * k, np.int64)
+    grown = np.empty(2 * k, np.int64)
+    means = np.empty((2 * k, attributes))
+    dissolved = False
+    for slot in range(first, last):
+        size = sizes[slot]
+        if size == 0 or state.free_count[0] == sizes.size - 1:
+            continue
+        budget = state.scatter[slot] * (1.0 - _CERTAIN)
+        added = 0.0
+        for i in range(size):
+            row = members[slot, i]
+            target = _nearest_group(search, records[row], slot)
+            targets[i] = target
+            # Records that join the same group share its imagined mean, kept by the first of them.
+            keeper = 0
+            while targets[keeper] != target:
+                keeper += 1
+            if keeper == i:
+                grown[i] = sizes[target]
+                for a in range(attributes):
+                    means[i, a] = state.centres[target, a]
+            square = 0.0
+            for a in range(attributes):
+                away = records[row, a] - means[keeper, a]
+                square += away * away
+                means[keeper, a] += away / (grown[keeper] + 1.0)
+            added += square * grown[keeper] / (grown[keeper] + 1.0)
+            grown[keeper] += 1
+            if not added < budget:
+                break
+        if not added < budget:
+            continue
+        dissolved = True
+        for i in range(size):
+            members[targets[i], sizes[targets[i]]] = members[slot, i]
+            sizes[targets[i]] += 1
+        _release(state, search, slot)
+        for i in range(size):
+            target = targets[i]
+            keeper = 0
+            while targets[keeper] != target:
+                keeper += 1
+            if keeper == i:
+                _update(state, search, target, k)
+    return dissolved
+
+
+@kernel
+def _shrink(state, search, k, first, last):
+    """Shrink, for the groups in these slots; True if any record moved."""
+    records, members, sizes = state.records, state.members, state.sizes
+    attributes = records.shape[1]
+    moved = False
+    for slot in range(first, last):
+        while sizes[slot] > k and state.free_count[0] < sizes.size - 1:
+            size = sizes[slot]
+            best, best_target, least = -1, -1, 0.0
+            for i in range(size):
+                row = members[slot, i]
+                target = _nearest_group(search, records[row], slot)
+                leaving, joining = 0.0, 0.0
+                for a in range(attributes):
+                    away = records[row, a] - state.centres[slot, a]
+                    leaving += away * away
+                    away = records[row, a] - state.centres[target, a]
+                    joining += away * away
+                leaving *= size / (size - 1.0)
+                joining *= sizes[target] / (sizes[target] + 1.0)
+                change = joining - leaving
+                if change < least and change < -_CERTAIN * leaving:
+                    best, best_target, least = i, target, change
+            if best < 0:
+                break
+            moved = True
+            members[best_target, sizes[best_target]] = members[slot, best]
+            sizes[best_target] += 1
+            for i in range(best, size - 1):
+                members[slot, i] = members[slot, i + 1]
+            sizes[slot] -= 1
+            _update(state, search, slot, k)
+            _update(state, search, best_target, k)
+    return moved
+
+
+@kernel
+def _nearest_group(search, x, slot):
+    place = nearest(search.tree, search.left, search.waiting, x, search.place_of[slot])
+    return search.tree.rows[place]
+
+
+@kernel
+def _update(state, search, slot, k):
+    """Bring a changed group up to date; at 2k members it is split over this and free slots."""
+    size = state.sizes[slot]
+    if size < 2 * k:
+        _refresh(state, slot)
+        _follow(state, search, slot)
+        return
+    rows = state.members[slot, :size].copy()
+    parts = np.empty(4, np.int64)
+    count = _grow_groups(state.records, rows, size, k, parts)
+    at = 0
+    for part in range(count):
+        if part > 0:
+            state.free_count[0] -= 1
+            slot = state.free[state.free_count[0]]
+            _show(search, search.place_of[slot])
+        for i in range(parts[part]):
+            state.members[slot, i] = rows[at + i]
+        at += parts[part]
+        state.sizes[slot] = parts[part]
+        _refresh(state, slot)
+        _follow(state, search, slot)
+
+
+@kernel
+def _refresh(state, slot):
+    """Centroid and SSE of a group, from its members: nothing drifts."""
+    records, members = state.records, state.members
+    size = state.sizes[slot]
+    total = 0.0
+    for a in range(records.shape[1]):
+        pivot = records[members[slot, 0], a]
+        drift = 0.0
+        for i in range(size):
+            drift += records[members[slot, i], a] - pivot
+        mean = pivot + drift / size
+        state.centres[slot, a] = mean
+        for i in range(size):
+            away = records[members[slot, i], a] - mean
+            total += away * away
+    state.scatter[slot] = total
+
+
+@kernel
+def _follow(state, search, slot):
+    """Move a centroid in the tree; its boxes grow to hold it."""
+    tree = search.tree
+    place = search.place_of[slot]
+    node = (search.left.size >> 1) + tree.leaf_of[place]
+    for a in range(tree.points.shape[1]):
+        tree.points[place, a] = state.centres[slot, a]
+    while node > 0:
+        for a in range(tree.points.shape[1]):
+            tree.low[node, a] = min(tree.low[node, a], state.centres[slot, a])
+            tree.high[node, a] = max(tree.high[node, a], state.centres[slot, a])
+        node >>= 1
+
+
+@kernel
+def _show(search, place):
+    """The reverse of hiding a place from searches."""
+    search.waiting[place] = True
+    node = (search.left.size >> 1) + search.tree.leaf_of[place]
+    while node > 0:
+        search.left[node] += 1
+        node >>= 1
+
+
+@kernel
+def _release(state, search, slot):
+    state.sizes[slot] = 0
+    state.free[state.free_count[0]] = slot
+    state.free_count[0] += 1
+    take_out(search.tree, search.left, search.waiting, search.place_of[slot])
+
+
+@kernel
+def _grow_groups(records, rows, size, k, parts):
+    """Split `rows` into groups of k to 2k - 1 side by side; write their sizes, return their number.
+
+    Each group grows from the record farthest from the centroid of those not yet grouped, by the
+    record nearest to its own centroid. Those left over join their nearest group one by one.
+    """
+    if size < 2 * k:
+        parts[0] = size
+        return 1
+    attributes = records.shape[1]
+    count = size // k
+    centres = np.zeros((count, attributes))
+    remaining = np.zeros(attributes)
+    for i in range(size):
+        for a in range(attributes):
+            remaining[a] += records[rows[i], a]
+    for group in range(count):
+        first = group * k
+        for a in range(attributes):
+            centres[group, a] = remaining[a] / (size - first)
+        for grown in range(k):
+            chosen, chosen_square = -1, 0.0
+            for i in range(first + grown, size):
+                square = 0.0
+                for a in range(attributes):
+                    away = records[rows[i], a] - centres[group, a]
+                    square += away * away
+                if chosen < 0 or (
+                    square > chosen_square if grown == 0 else square < chosen_square
+                ):
+                    chosen, chosen_square = i, square
+            row = rows[chosen]
+            # The others keep their order, so that ties go to the record that came first.
+            for i in range(chosen, first + grown, -1):
+                rows[i] = rows[i - 1]
+            rows[first + grown] = row
+            for a in range(attributes):
+                remaining[a] -= records[row, a]
+                if grown == 0:
+                    centres[group, a] = records[row, a]
+                else:
+                    centres[group, a] += (records[row, a] - centres[group, a]) / (grown + 1.0)
+        parts[group] = k
+    _join_rest(records, rows, size, k, centres, parts)
+    return count
+
+
+@kernel
+def _join_rest(records, rows, size, k, centres, parts):
+    count = len(centres)
+    first = 0
+    for place in range(count * k, size):
+        row = rows[place]
+        chosen, least = 0, math.inf
+        for group in range(count):
+            square = 0.0
+            for a in range(records.shape[1]):
+                away = records[row, a] - centres[group, a]
+                square += away * away
+            if square < least:
+                chosen, least = group, square
+        first = 0
+        for group in range(chosen + 1):
+            first += parts[group]
+        for i in range(place, first, -1):
+            rows[i] = rows[i - 1]
+        rows[first] = row
+        parts[chosen] += 1
+        for a in range(records.shape[1]):
+            centres[chosen, a] += (records[row, a] - centres[chosen, a]) / parts[chosen]

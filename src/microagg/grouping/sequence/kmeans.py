@@ -1,0 +1,205 @@
+"""k-means with a seed: the rough clusters from which records are put in order.
+
+Lloyd's iterations from a k-means++ start. Most distances are never computed: a record whose centre
+has come no nearer to losing it than Hamerly's bounds allow keeps its centre unasked (Hamerly,
+"Making k-means even faster", SDM 2010).
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+
+_ITERATIONS = 100
+_PARALLEL_FROM = 1 << 15
+# Bounds are widened by this share of themselves, so that rounding never hides a nearer centre.
+_SLACK = 1e-12
+
+
+def kmeans(
+    records: NDArray[np.float64], clusters: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The cluster, 0 to clusters - 1, of each record.
+
+    Stops when no record changes its cluster, or after 100 iterations. Every cluster has a member
+    as long as there are that many different records. The result depends on the records, `clusters`
+    and the state of `rng` only. O(n clusters d) time for the start and at worst for an iteration,
+    O(n d) memory.
+    """
+    n = len(records)
+    clusters = min(clusters, n)
+    labels = np.zeros(n, np.int64)
+    if clusters == 1:
+        return labels
+    centres = records[_spread_start(records, clusters, rng)]
+    upper, lower = np.full(n, math.inf), np.zeros(n)
+    middle = n // 2 if n >= _PARALLEL_FROM else n
+    for _ in range(_ITERATIONS):
+        columns = np.ascontiguousarray(centres.T)
+        halves = np.empty(clusters)
+        _half_gaps(columns, halves)
+
+        def assign(first: int, last: int, columns=columns, halves=halves) -> None:
+            part = slice(first, last)
+            _assign(records[part], columns, halves, labels[part], upper[part], lower[part])
+
+        if middle < n:
+            run_both(lambda: assign(0, middle), lambda: assign(middle, n))
+        else:
+            assign(0, n)
+        moved = _recentre(records, labels, centres, upper, lower)
+        if not moved:
+            break
+    return labels
+
+
+def _spread_start(records, clusters, rng):
+    """Rows chosen one by one, with odds as their squared distance to the nearest chosen so far."""
+    n = len(records)
+    chosen = np.empty(clusters, np.int64)
+    columns = np.ascontiguousarray(records.T)
+    squares = np.full(n, math.inf)
+    distances = np.empty(n)
+    chosen[0] = rng.integers(n)
+    for c in range(1, clusters):
+        _approach(columns, chosen[c - 1], distances, squares)
+        odds = np.cumsum(squares)
+        drawn = rng.random() * odds[-1]
+        chosen[c] = min(int(np.searchsorted(odds, drawn, side="right")), n - 1)
+    return chosen
+
+
+@kernel
+def _approach(columns, row, distances, squares):
+    for i in range(distances.size):
+        distances[i] = 0.0
+    for a in range(columns.shape[0]):
+        column = columns[a]
+        x = column[row]
+        for i in range(column.size):
+            away = column[i] - x
+            distances[i] += away * away
+    for i in range(distances.size):
+        squares[i] = min(squares[i], distances[i])
+
+
+@kernel
+def _measure(columns, x, squares):
+    """Squared distances of one record to all centres."""
+    for c in range(squares.size):
+        squares[c] = 0.0
+    for a in range(columns.shape[0]):
+        column = columns[a]
+        value = x[a]
+        for c in range(column.size):
+            away = column[c] - value
+            squares[c] += away * away
+
+
+@kernel
+def _half_gaps(columns, halves):
+    """Half the distance of each centre to the next: no record within it can belong elsewhere."""
+    clusters = halves.size
+    squares = np.empty(clusters)
+    for c in range(clusters):
+        _measure(columns, columns[:, c].copy(), squares)
+        least = math.inf
+        for other in range(clusters):
+            if other != c:
+                least = min(least, squares[other])
+        halves[c] = 0.5 * math.sqrt(least) * (1.0 - _SLACK)
+
+
+@kernel
+def _assign(records, columns, halves, labels, upper, lower):
+    attributes = records.shape[1]
+    squares = np.empty(columns.shape[1])
+    for i in range(labels.size):
+        label = labels[i]
+        safe = max(halves[label], lower[i])
+        if upper[i] < safe:
+            continue
+        away = 0.0
+        for a in range(attributes):
+            apart = records[i, a] - columns[a, label]
+            away += apart * apart
+        upper[i] = math.sqrt(away) * (1.0 + _SLACK)
+        if upper[i] < safe:
+            continue
+        _measure(columns, records[i], squares)
+        least, second = math.inf, math.inf
+        for c in range(squares.size):
+            if squares[c] < least:
+                second = least
+                least = squares[c]
+                label = c
+            elif squares[c] < second:
+                second = squares[c]
+        labels[i] = label
+        upper[i] = math.sqrt(least) * (1.0 + _SLACK)
+        lower[i] = math.sqrt(second) * (1.0 - _SLACK)
+
+
+@kernel
+def _recentre(records, labels, centres, upper, lower):
+    """Move the centres to the means of their members and widen the bounds; False if none moved."""
+    n, attributes = records.shape
+    clusters = len(centres)
+    members = np.zeros(clusters, np.int64)
+    means = np.zeros((clusters, attributes))
+    for i in range(n):
+        members[labels[i]] += 1
+        for a in range(attributes):
+            means[labels[i], a] += records[i, a]
+    refilled = _refill(records, labels, members, means, upper)
+    shifts = np.zeros(clusters)
+    farthest, next_farthest, leader = 0.0, 0.0, 0
+    for c in range(clusters):
+        if members[c] == 0:
+            continue
+        shift = 0.0
+        for a in range(attributes):
+            mean = means[c, a] / members[c]
+            away = mean - centres[c, a]
+            shift += away * away
+            centres[c, a] = mean
+        shifts[c] = math.sqrt(shift) * (1.0 + _SLACK)
+        if shifts[c] > farthest:
+            next_farthest = farthest
+            farthest, leader = shifts[c], c
+        else:
+            next_farthest = max(next_farthest, shifts[c])
+    for i in range(n):
+        label = labels[i]
+        upper[i] = math.inf if refilled else (upper[i] + shifts[label]) * (1.0 + _SLACK)
+        lower[i] -= (next_farthest if label == leader else farthest) * (1.0 + _SLACK)
+    return farthest > 0.0
+
+
+@kernel
+def _refill(records, labels, members, means, upper):
+    """Give each empty cluster the record farthest from its centre, if any is away from it."""
+    attributes = records.shape[1]
+    refilled = False
+    for c in range(members.size):
+        if members[c] > 0:
+            continue
+        farthest, row = 0.0, -1
+        for i in range(labels.size):
+            if upper[i] > farthest and members[labels[i]] > 1:
+                farthest, row = upper[i], i
+        if row < 0:
+            break
+        label = labels[row]
+        members[label] -= 1
+        members[c] = 1
+        for a in range(attributes):
+            means[label, a] -= records[row, a]
+            means[c, a] = records[row, a]
+        labels[row] = c
+        upper[row] = 0.0
+        refilled = True
+    return refilled

@@ -1,0 +1,219 @@
+"""A tree over records that finds near neighbours, and lets visited records vanish.
+
+A balanced tree of median splits along the widest attribute. Leaves hold a few records each, one
+line an attribute, so that distances are computed for a whole leaf at once; every node has the box
+of its records. A search starts in the leaf of the point itself and climbs: the nearest is mostly
+close by, and the further up, the less is left to look at.
+
+Squared distances add up the attributes in one fixed order, from the first to the last, and so do
+the distances to boxes. Rounding is monotone, hence no record is ever computed to be nearer than its
+box, and leaving out boxes that are farther than the best record found is exact to the last bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+
+_LEAF = 16
+# Stands for "no row": greater than any row number.
+_NONE = np.int32(2**31 - 1)
+
+
+class Tree(NamedTuple):
+    """Node 1 is the root, nodes 2i and 2i + 1 are the children of node i, the last half leaves."""
+
+    low: NDArray[np.float64]  # (nodes, d) the boxes
+    high: NDArray[np.float64]
+    least: NDArray[np.int32]  # (nodes,) the lowest row number beneath that is left, or _NONE
+    cells: NDArray[np.float64]  # (leaves, d, _LEAF) the records, infinite where there is none left
+    rows: NDArray[np.int32]  # (leaves * _LEAF,) their row numbers, or _NONE
+    slots: NDArray[np.int32]  # (n,) where in `rows` a row is, or -1
+
+
+def plant(records: NDArray[np.float64], members: NDArray[np.int32]) -> Tree:
+    """A tree over the rows `members` (ascending). O(n d log n) time."""
+    n, d = records.shape
+    leaves = 1
+    while leaves * _LEAF < members.size:
+        leaves *= 2
+    tree = Tree(
+        low=np.full((2 * leaves, d), np.inf),
+        high=np.full((2 * leaves, d), -np.inf),
+        least=np.full(2 * leaves, _NONE),
+        cells=np.full((leaves, d, _LEAF), np.inf),
+        rows=np.full(leaves * _LEAF, _NONE),
+        slots=np.full(n, -1, np.int32),
+    )
+    _plant(records, members.copy(), tree.low, tree.high, tree.least, tree.cells, tree.rows, tree.slots)
+    return tree
+
+
+def walk_on(
+    tree: Tree, records: NDArray[np.float64], order: NDArray[np.int32], first: int, last: int
+) -> None:
+    """Fill order[first:last], always with the record of the tree nearest to the one before.
+
+    What is visited vanishes from the tree. Ties go to the lowest row number.
+    """
+    _walk_on(
+        tree.low, tree.high, tree.least, tree.cells, tree.rows, tree.slots, records, order, first, last
+    )
+
+
+@kernel
+def _plant(records, members, low, high, least, cells, rows, slots):
+    d = records.shape[1]
+    leaves = least.size // 2
+    starts = np.empty(2 * leaves + 1, np.int64)
+    ends = np.empty(2 * leaves + 1, np.int64)
+    starts[1] = 0
+    ends[1] = members.size
+    keys = np.empty(members.size)
+    for node in range(1, 2 * leaves):
+        start, end = starts[node], ends[node]
+        for i in range(start, end):
+            row = members[i]
+            least[node] = min(least[node], row)
+            for a in range(d):
+                low[node, a] = min(low[node, a], records[row, a])
+                high[node, a] = max(high[node, a], records[row, a])
+        if node >= leaves:
+            leaf = node - leaves
+            for i in range(start, end):
+                row = members[i]
+                slot = leaf * _LEAF + i - start
+                rows[slot] = row
+                slots[row] = slot
+                for a in range(d):
+                    cells[leaf, a, i - start] = records[row, a]
+            continue
+        widest = 0
+        for a in range(1, d):
+            if high[node, a] - low[node, a] > high[node, widest] - low[node, widest]:
+                widest = a
+        for i in range(start, end):
+            keys[i] = records[members[i], widest]
+        middle = (start + end) // 2
+        _part(keys, members, start, end - 1, middle)
+        starts[2 * node], ends[2 * node] = start, middle
+        starts[2 * node + 1], ends[2 * node + 1] = middle, end
+
+
+@kernel
+def _part(keys, members, first, last, middle):
+    """Bring the least keys of first..last before `middle`, by Hoare's selection."""
+    while first < last:
+        pivot = keys[(first + last) // 2]
+        i, j = first, last
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                members[i], members[j] = members[j], members[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j
+        elif middle >= i:
+            first = i
+        else:
+            return
+
+
+@kernel
+def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
+    d = records.shape[1]
+    leaves = least.size // 2
+    point = np.empty(d)
+    squares = np.empty(_LEAF)
+    waiting = np.empty(128, np.int64)
+    bounds = np.empty(128)
+    for place in range(first, last):
+        current = order[place - 1]
+        slot = slots[current]
+        leaf = slot // _LEAF
+        slots[current] = -1
+        rows[slot] = _NONE
+        for a in range(d):
+            point[a] = records[current, a]
+            cells[leaf, a, slot % _LEAF] = np.inf
+        node = leaf + leaves
+        lowest = _NONE
+        for i in range(leaf * _LEAF, (leaf + 1) * _LEAF):
+            lowest = min(lowest, rows[i])
+        while least[node] != lowest:
+            least[node] = lowest
+            if node == 1:
+                break
+            lowest = min(lowest, least[node ^ 1])
+            node //= 2
+
+        best = np.inf
+        nearest = _NONE
+        climbing = leaf + leaves
+        waiting[0] = climbing
+        bounds[0] = 0.0
+        count = 1
+        while True:
+            while count > 0:
+                count -= 1
+                node = waiting[count]
+                bound = bounds[count]
+                if bound > best or (bound == best and least[node] > nearest):
+                    continue
+                if node >= leaves:
+                    leaf = node - leaves
+                    for i in range(_LEAF):
+                        squares[i] = 0.0
+                    for a in range(d):
+                        x = point[a]
+                        for i in range(_LEAF):
+                            away = cells[leaf, a, i] - x
+                            squares[i] += away * away
+                    for i in range(_LEAF):
+                        if squares[i] <= best:
+                            row = rows[leaf * _LEAF + i]
+                            if squares[i] < best or row < nearest:
+                                best = squares[i]
+                                nearest = row
+                    continue
+                left, right = 2 * node, 2 * node + 1
+                to_left, to_right = 0.0, 0.0
+                for a in range(d):
+                    x = point[a]
+                    away = max(low[left, a] - x, x - high[left, a], 0.0)
+                    to_left += away * away
+                    away = max(low[right, a] - x, x - high[right, a], 0.0)
+                    to_right += away * away
+                if to_right < to_left:
+                    left, right = right, left
+                    to_left, to_right = to_right, to_left
+                if least[right] != _NONE and to_right <= best:
+                    waiting[count] = right
+                    bounds[count] = to_right
+                    count += 1
+                if least[left] != _NONE and to_left <= best:
+                    waiting[count] = left
+                    bounds[count] = to_left
+                    count += 1
+            if climbing == 1:
+                break
+            sibling = climbing ^ 1
+            climbing //= 2
+            if least[sibling] != _NONE:
+                bound = 0.0
+                for a in range(d):
+                    x = point[a]
+                    away = max(low[sibling, a] - x, x - high[sibling, a], 0.0)
+                    bound += away * away
+                waiting[0] = sibling
+                bounds[0] = bound
+                count = 1
+        order[place] = nearest

@@ -1,0 +1,208 @@
+"""Orders of multivariate records, to be cut into groups by `split_sequence`.
+
+Two projections to one number, which cost little more than a sort (Nin, Herranz and Torra 2008), and
+the walk that always goes on to the nearest record left (Domingo-Ferrer et al. 2006), as reviewed by
+Mortazavi, "Improved Univariate Microaggregation for Integer Values", section 2.2. The fourth order
+of that section, a short tour, is in `tour`.
+
+Every sum runs in one fixed order, whatever the number of threads, so every order is reproducible.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.sequence.nearest import plant, walk_on
+from microagg.grouping.sequence.sorting import sort_stably
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+from microagg.progress import Report, silent
+
+_TWO_WAY_FROM = 1 << 15
+_STEPS_A_REPORT = 1 << 14
+# Rows whose covariances are summed by themselves before they join the total.
+_BLOCK = 1 << 12
+# Records gathered before their attributes are written out: they stay in the nearest cache.
+_TILE = 64
+
+
+def order_by_zscore(records: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Ascending by the sum of a record's attributes, which are z-scores; ties by row number.
+
+    O(n (d + log n)) time.
+    """
+    return sort_stably(_project(records, np.ones(records.shape[1])))[0]
+
+
+def order_by_principal_component(records: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Ascending along the direction of greatest variance; ties by row number.
+
+    The loading greatest in absolute value is positive. Where several directions vary equally, which
+    of them is taken is arbitrary but always the same. O(n (d^2 + log n)) time.
+    """
+    return sort_stably(_project(records, _first_component(records)))[0]
+
+
+def order_by_nearest_next(
+    records: NDArray[np.float64], report: Report = silent
+) -> NDArray[np.int32]:
+    """From the record farthest from the centroid, always on to the nearest one left (NPN).
+
+    Ties go to the lowest row number. Exact. A tree over the records left makes it about O(n log n)
+    where near neighbours are few, and O(n^2 d) at the worst, with many uncorrelated attributes;
+    O(n d) memory.
+    """
+    n = len(records)
+    order = np.empty(n, np.int32)
+    order[0] = farthest_from_centroid(records)
+    left = np.arange(n, dtype=np.int32)
+    done = 1
+    while done < n:
+        tree = plant(records, left)
+        # Half empty, the tree is searched in vain too often: then a new one pays.
+        until = min(n, done + max(_STEPS_A_REPORT, (n - done) // 2))
+        while done < until:
+            pause = min(until, done + _STEPS_A_REPORT)
+            walk_on(tree, records, order, done, pause)
+            done = pause
+            report(done / n)
+        left = _rows_left(tree.slots, order[done - 1], left)
+    return order
+
+
+def lines_in_order(
+    records: NDArray[np.float64], order: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """The records in this order, one line an attribute: `records[order].T`, contiguous."""
+    n, d = len(order), records.shape[1]
+    lines = np.empty((d, n))
+    middle = _middle(n)
+    run_both(
+        lambda: _gather(records, order, lines, 0, middle),
+        lambda: _gather(records, order, lines, middle, n),
+    )
+    return lines
+
+
+def farthest_from_centroid(records: NDArray[np.float64]) -> int:
+    """The row of the record farthest from the centroid, the first of equals."""
+    squares = np.empty(len(records))
+    _squared_distances(records, _centroid(records), squares)
+    return int(np.argmax(squares))
+
+
+def _middle(n: int) -> int:
+    return n // 2 if n >= _TWO_WAY_FROM else n
+
+
+def _centroid(records):
+    sums = np.zeros((-(-len(records) // _BLOCK), records.shape[1]))
+    _sum_rows(records, sums)
+    return records[0] + sums.sum(axis=0) / len(records)
+
+
+def _project(records, loadings):
+    n = len(records)
+    scores = np.empty(n)
+    middle = _middle(n)
+    run_both(
+        lambda: _dot(records[:middle], loadings, scores[:middle]),
+        lambda: _dot(records[middle:], loadings, scores[middle:]),
+    )
+    return scores
+
+
+def _first_component(records):
+    """Loadings of the first principal component."""
+    n, d = records.shape
+    centroid = _centroid(records)
+    blocks = -(-n // _BLOCK)
+    products = np.zeros((blocks, d, d))
+    middle = blocks // 2 if n >= _TWO_WAY_FROM else blocks
+    run_both(
+        lambda: _sum_products(records, centroid, products, 0, middle),
+        lambda: _sum_products(records, centroid, products, middle, blocks),
+    )
+    covariances = products.sum(axis=0) / n
+    loadings = np.linalg.eigh(covariances, UPLO="U")[1][:, -1]
+    sizes = np.abs(loadings)
+    # The first of those that rounding alone may have put in another order.
+    greatest = int(np.argmax(sizes >= sizes.max() * (1.0 - 1e-9)))
+    return np.ascontiguousarray(loadings * np.sign(loadings[greatest]))
+
+
+@kernel
+def _dot(records, loadings, scores):
+    n, d = records.shape
+    for i in range(n):
+        score = records[i, 0] * loadings[0]
+        for a in range(1, d):
+            score += records[i, a] * loadings[a]
+        scores[i] = score
+
+
+@kernel
+def _sum_rows(records, sums):
+    """Column sums of each block, relative to the first record."""
+    n, d = records.shape
+    for i in range(n):
+        total = sums[i // _BLOCK]
+        for a in range(d):
+            total[a] += records[i, a] - records[0, a]
+
+
+@kernel
+def _sum_products(records, centroid, products, first, last):
+    """The products of every two centred attributes, summed for each of these blocks of rows."""
+    n, d = records.shape
+    away = np.empty(d)
+    for block in range(first, last):
+        total = products[block]
+        for i in range(block * _BLOCK, min(n, (block + 1) * _BLOCK)):
+            for a in range(d):
+                away[a] = records[i, a] - centroid[a]
+            for a in range(d):
+                x = away[a]
+                for b in range(a, d):
+                    total[a, b] += x * away[b]
+
+
+@kernel
+def _squared_distances(records, point, squares):
+    n, d = records.shape
+    for i in range(n):
+        total = 0.0
+        for a in range(d):
+            away = records[i, a] - point[a]
+            total += away * away
+        squares[i] = total
+
+
+@kernel
+def _gather(records, order, lines, first, last):
+    d = records.shape[1]
+    tile = np.empty((d, _TILE))
+    for start in range(first, last, _TILE):
+        count = min(_TILE, last - start)
+        for i in range(count):
+            row = order[start + i]
+            for a in range(d):
+                tile[a, i] = records[row, a]
+        for a in range(d):
+            for i in range(count):
+                lines[a, start + i] = tile[a, i]
+
+
+@kernel
+def _rows_left(slots, current, left):
+    """Of the rows a tree was planted with, those not visited, and the current one to start from."""
+    count = 0
+    for row in left:
+        if slots[row] >= 0 or row == current:
+            count += 1
+    rows = np.empty(count, np.int32)
+    count = 0
+    for row in left:
+        if slots[row] >= 0 or row == current:
+            rows[count] = row
+            count += 1
+    return rows

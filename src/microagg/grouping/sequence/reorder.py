@@ -1,0 +1,429 @@
+"""RepOrdMic: put the records in line group by group, split the line, and do so again.
+
+Mortazavi, "Repeated record ordering for constrained size clustering" (Algorithm 1). The groups of
+one round stand side by side in the line of the next, so the best split of that line is at least
+as good: the SSE falls round by round.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.sequence.kmeans import kmeans
+from microagg.grouping.sequence.split import split_sequence
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+from microagg.progress import Report, silent
+
+_DEFAULT_CLUSTERS = (1, 2, 5, 10, 20, 50, 100, 200)
+_ENOUGH = 1e-7
+# Inserting the members of a cluster takes time as the square of their number.
+_LARGEST_CLUSTER = 4096
+_RECORDS_A_CALL = 1 << 14
+_LEAF = 12
+
+
+def reorder(
+    records: NDArray[np.float64],
+    k: int,
+    rng: np.random.Generator,
+    report: Report = silent,
+    clusters: int | Iterable[int] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Rows group by group, and the sizes of the groups: k to 2k - 1 records each.
+
+    clusters: how many clusters k-means starts from; of several numbers the best result is kept
+    (the paper tries 1 to 200). Each start is drawn on its own: what a number yields does not depend
+    on the others, so more numbers are never worse. None tries a handful.
+
+    Each round costs O(n k (k + d)) for ordering and splitting and O(n / k) searches of a tree for
+    the nearest record not yet in line, O(n d) each at worst. The first round inserts whole
+    clusters, in O(m^2 d) time for one of m members. Memory is O(n d).
+
+    Departures from the paper: a cluster of more than 4096 members is first cut into compact pieces
+    of at most so many; insertion costs are kept and brought up to date rather than computed anew;
+    ties go to the record, then to the left neighbour, that comes first in the input.
+    """
+    wanted = _cluster_numbers(clusters, len(records))
+    seed = int(rng.integers(2**63))
+    tree = plant(records)
+    centre = records.mean(axis=0)
+    squares = ((tree.points - centre) ** 2).sum(axis=1)
+    ends = np.flatnonzero(squares == squares.max())
+    start = int(ends[np.argmin(tree.rows[ends])])
+    found: list[tuple[float, NDArray[np.int64], NDArray[np.int32]]] = []
+
+    def begin(number: int, report: Report) -> None:
+        labels = kmeans(records, number, np.random.default_rng([seed, number]))[tree.rows]
+        results[number] = _repeat(tree, labels, k, start, report)
+
+    done = 0
+    while done < len(wanted):
+        results: dict[int, tuple[float, NDArray[np.int64], NDArray[np.int32]]] = {}
+        pair = wanted[done : done + 2]
+        offset = done
+
+        def tell(share: float, offset: int = offset, step: int = len(pair)) -> None:
+            report((offset + step * share) / len(wanted))
+
+        if len(pair) == 2:
+            run_both(lambda p=pair: begin(p[0], tell), lambda p=pair: begin(p[1], silent))
+        else:
+            begin(pair[0], tell)
+        found.append(min((results[number] for number in pair), key=lambda result: result[0]))
+        found = [min(found, key=lambda result: result[0])]
+        done += len(pair)
+    report(1.0)
+    _, line, sizes = found[0]
+    return tree.rows[line], sizes
+
+
+def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
+    if clusters is None:
+        clusters = _DEFAULT_CLUSTERS
+    numbers = [clusters] if isinstance(clusters, int | np.integer) else clusters
+    return sorted({max(1, min(int(number), n)) for number in numbers})
+
+
+def _repeat(tree, labels, k, start, report):
+    """Order and split until the SSE no longer falls: (SSE, places in line, sizes)."""
+    line, sizes = _cut_large(labels)
+    best = math.inf
+    rounds = 0
+    while True:
+
+        def tell(share: float, rounds: int = rounds) -> None:
+            report(1.0 - 0.8 ** (rounds + share))
+
+        candidate = order_groups(tree, line, sizes, start, tell)
+        in_line = tree.points[candidate]
+        candidate_sizes = split_sequence(in_line, k)
+        sse = _scatter(in_line, candidate_sizes)
+        rounds += 1
+        if not sse < best:
+            return best, line, sizes
+        gain = best - sse
+        best, line, sizes = sse, candidate, candidate_sizes
+        if gain < _ENOUGH:
+            return best, line, sizes
+
+
+def _cut_large(labels):
+    """Places cluster by cluster, and the sizes; neighbours in the tree lie close together."""
+    line = np.argsort(labels, kind="stable")
+    members = np.bincount(labels)
+    members = members[members > 0]
+    pieces = -(-members // _LARGEST_CLUSTER)
+    sizes = np.repeat(members // pieces, pieces)
+    firsts = np.cumsum(pieces) - pieces
+    extra = np.repeat(members % pieces, pieces)
+    sizes += np.arange(sizes.size) - np.repeat(firsts, pieces) < extra
+    return line, sizes.astype(np.int32)
+
+
+def order_groups(tree, groups, sizes, start, report=silent):
+    """Algorithm 1, steps 1 to 12: the places in the tree, from `start`, in one line."""
+    n = groups.size
+    starts = np.zeros(sizes.size + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    labels = np.empty(n, np.int64)
+    labels[groups] = np.repeat(np.arange(sizes.size), sizes)
+    left = tree.counts.copy()
+    waiting = np.ones(n, np.bool_)
+    line = np.empty(n, np.int64)
+    widest = int(sizes.max())
+    filled = 0
+    while filled < n:
+        until = min(n, filled + _RECORDS_A_CALL)
+        filled = _fill_line(
+            tree, left, waiting, groups, starts, labels, widest, start, line, filled, until
+        )
+        report(filled / n)
+    return line
+
+
+@kernel
+def _fill_line(
+    tree, left, waiting, groups, starts, labels, widest, start, line, filled, until
+):
+    """Put whole groups in line until `until` records stand there; return how many do."""
+    points, rows = tree.points, tree.rows
+    attributes = points.shape[1]
+    places = np.empty(widest, np.int64)
+    columns = np.empty((attributes, widest))
+    following = np.empty(widest, np.int64)
+    lengths = np.empty(widest)
+    costs = np.empty(widest)
+    sides = np.empty(widest, np.int64)
+    away = np.empty(widest)
+    while filled < until:
+        current = start
+        if filled > 0:
+            current = nearest(tree, left, waiting, points[line[filled - 1]], np.int64(-1))
+        group = labels[current]
+        members = starts[group + 1] - starts[group]
+        for i in range(members):
+            place = groups[starts[group] + i]
+            places[i] = place
+            take_out(tree, left, waiting, place)
+            if place == current:
+                places[i] = places[0]
+                places[0] = current
+        for i in range(members):
+            for a in range(attributes):
+                columns[a, i] = points[places[i], a]
+        _insert(columns, places, rows, members, following, lengths, costs, sides, away)
+        slot = 0
+        for _ in range(members):
+            line[filled] = places[slot]
+            filled += 1
+            slot = following[slot]
+    return filled
+
+
+@kernel
+def _insert(columns, places, rows, members, following, lengths, costs, sides, away):
+    """Steps 6 to 11: link the members from the first to the farthest, each where it costs least.
+
+    Members in line come first, in the order of their insertion; `following` links them and
+    `lengths` are the distances along the links. `costs` and `sides` are the least cost of every
+    other member and the left end of its link. When that link is cut the member's side becomes -1
+    and its cost, now a lower bound, is brought up to date only once it is the least of all.
+    """
+    following[0] = 0
+    if members == 1:
+        return
+    _distances(columns, 0, 1, members, away)
+    far = 1
+    for i in range(2, members):
+        if away[i] > away[far] or (away[i] == away[far] and rows[places[i]] < rows[places[far]]):
+            far = i
+    _swap(columns, places, far, 1)
+    away[far] = away[1]
+    lengths[0] = _distance(columns, 0, 1)
+    following[0] = 1
+    following[1] = -1
+    for i in range(2, members):
+        costs[i] = away[i]
+        sides[i] = 0
+    _distances(columns, 1, 2, members, away)
+    for i in range(2, members):
+        costs[i] = costs[i] + away[i] - lengths[0]
+    for slot in range(2, members):
+        while True:
+            best = slot
+            for i in range(slot + 1, members):
+                if costs[i] < costs[best] or (
+                    costs[i] == costs[best] and rows[places[i]] < rows[places[best]]
+                ):
+                    best = i
+            if sides[best] >= 0:
+                break
+            _distances(columns, best, 0, slot, away)
+            costs[best] = math.inf
+            for i in range(slot):
+                after = following[i]
+                if after < 0:
+                    continue
+                cost = away[i] + away[after] - lengths[i]
+                if cost < costs[best] or (
+                    cost == costs[best] and rows[places[i]] < rows[places[sides[best]]]
+                ):
+                    costs[best] = cost
+                    sides[best] = i
+        before = sides[best]
+        after = following[before]
+        _swap(columns, places, best, slot)
+        costs[best] = costs[slot]
+        sides[best] = sides[slot]
+        following[before] = slot
+        following[slot] = after
+        lengths[before] = _distance(columns, before, slot)
+        lengths[slot] = _distance(columns, slot, after)
+        _distances(columns, slot, slot + 1, members, away)
+        for i in range(slot + 1, members):
+            if sides[i] == before:
+                sides[i] = -1
+            # The triangle inequality bounds the cost of both new links from below.
+            reach = 0.5 * costs[i] + 1e-9 * away[i]
+            if away[i] - lengths[before] <= reach:
+                cost = _distance(columns, before, i) + away[i] - lengths[before]
+                if cost < costs[i] or (
+                    cost == costs[i]
+                    and sides[i] >= 0
+                    and rows[places[before]] < rows[places[sides[i]]]
+                ):
+                    costs[i] = cost
+                    sides[i] = before
+            if away[i] - lengths[slot] <= reach:
+                cost = away[i] + _distance(columns, after, i) - lengths[slot]
+                if cost < costs[i] or (
+                    cost == costs[i]
+                    and sides[i] >= 0
+                    and rows[places[slot]] < rows[places[sides[i]]]
+                ):
+                    costs[i] = cost
+                    sides[i] = slot
+
+
+@kernel
+def _distances(columns, slot, first, last, away):
+    """Distances of one member to a run of members; the same bits as `_distance`."""
+    away = away[first:last]
+    for i in range(away.size):
+        away[i] = 0.0
+    for a in range(columns.shape[0]):
+        value = columns[a, slot]
+        column = columns[a, first:last]
+        for i in range(column.size):
+            apart = column[i] - value
+            away[i] += apart * apart
+    for i in range(away.size):
+        away[i] = math.sqrt(away[i])
+
+
+@kernel
+def _distance(columns, one, other):
+    square = 0.0
+    for a in range(columns.shape[0]):
+        apart = columns[a, one] - columns[a, other]
+        square += apart * apart
+    return math.sqrt(square)
+
+
+@kernel
+def _swap(columns, places, one, other):
+    places[one], places[other] = places[other], places[one]
+    for a in range(columns.shape[0]):
+        columns[a, one], columns[a, other] = columns[a, other], columns[a, one]
+
+
+@kernel
+def _scatter(records, sizes):
+    """SSE of consecutive groups, each summed relative to its own mean."""
+    attributes = records.shape[1]
+    total = 0.0
+    first = 0
+    for group in range(sizes.size):
+        last = first + sizes[group]
+        for a in range(attributes):
+            pivot = records[first, a]
+            drift = 0.0
+            for i in range(first, last):
+                drift += records[i, a] - pivot
+            mean = pivot + drift / sizes[group]
+            for i in range(first, last):
+                away = records[i, a] - mean
+                total += away * away
+        first = last
+    return total
+
+
+class Tree(NamedTuple):
+    """Points in boxes within boxes: node i holds nodes 2i and 2i + 1, the root is node 1.
+
+    `points` stand leaf by leaf, `rows` says where they stood before; leaf number j, node
+    `leaves` + j, has the places edges[j] to edges[j + 1].
+    """
+
+    points: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    leaf_of: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+def plant(points: NDArray[np.float64]) -> Tree:
+    """A tree of boxes, halved at the median of their widest side. O(n log^2 n) time."""
+    n, d = points.shape
+    depth = max(0, (max(1, n // _LEAF)).bit_length() - 1)
+    rows = np.arange(n)
+    low, high = np.empty((2 << depth, d)), np.empty((2 << depth, d))
+    counts = np.zeros(2 << depth, np.int64)
+    for level in range(depth + 1):
+        edges = np.arange((1 << level) + 1) * n >> level
+        for j in range(1 << level):
+            node = (1 << level) + j
+            inside = rows[edges[j] : edges[j + 1]]
+            part = points[inside]
+            low[node], high[node] = part.min(axis=0), part.max(axis=0)
+            counts[node] = inside.size
+            if level < depth:
+                widest = int(np.argmax(high[node] - low[node]))
+                inside[:] = inside[np.argsort(part[:, widest], kind="stable")]
+    leaf_of = np.repeat(np.arange(1 << depth), np.diff(edges))
+    return Tree(points[rows], rows, edges, leaf_of, low, high, counts)
+
+
+@kernel
+def take_out(tree, left, waiting, place):
+    """Hide a point from all further searches."""
+    waiting[place] = False
+    node = (left.size >> 1) + tree.leaf_of[place]
+    while node > 0:
+        left[node] -= 1
+        node >>= 1
+
+
+@kernel
+def nearest(tree, left, waiting, x, barred):
+    """The place of the waiting point nearest to `x`, other than `barred`; ties to the least row."""
+    points, rows, edges, low, high = tree.points, tree.rows, tree.edges, tree.low, tree.high
+    leaves = left.size >> 1
+    attributes = x.size
+    nodes = np.empty(64, np.int64)
+    bounds = np.empty(64)
+    nodes[0] = 1
+    bounds[0] = 0.0
+    pending = 1
+    least = math.inf
+    found = np.int64(-1)
+    while pending > 0:
+        pending -= 1
+        node = nodes[pending]
+        # Rounding keeps order, so a box is never nearer than the points inside it.
+        if bounds[pending] > least:
+            continue
+        while node < leaves:
+            one, other = 2 * node, 2 * node + 1
+            if left[one] == 0:
+                node = other
+                continue
+            if left[other] == 0:
+                node = one
+                continue
+            to_one, to_other = 0.0, 0.0
+            for a in range(attributes):
+                value = x[a]
+                apart = max(max(low[one, a] - value, value - high[one, a]), 0.0)
+                to_one += apart * apart
+                apart = max(max(low[other, a] - value, value - high[other, a]), 0.0)
+                to_other += apart * apart
+            if to_other < to_one:
+                one, other = other, one
+                to_one, to_other = to_other, to_one
+            if to_other <= least:
+                nodes[pending] = other
+                bounds[pending] = to_other
+                pending += 1
+            node = one
+            if to_one > least:
+                break
+        if node < leaves:
+            continue
+        for place in range(edges[node - leaves], edges[node - leaves + 1]):
+            if not waiting[place] or place == barred:
+                continue
+            square = 0.0
+            for a in range(attributes):
+                apart = points[place, a] - x[a]
+                square += apart * apart
+            if square < least or (square == least and rows[place] < rows[found]):
+                least = square
+                found = place
+    return found

@@ -1,0 +1,72 @@
+"""The split of records in any order, against the rational twin."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import microagg
+from microagg.grouping.sequence import split
+from tests.naive import split as naive
+
+
+def exact_rows(records):
+    return [[Fraction(x) for x in row] for row in records.tolist()]
+
+
+def cost_of(records, sizes, cost):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    return naive.cost_of_labels(exact_rows(records), labels, cost)
+
+
+records = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(2, 25), st.integers(1, 4)),
+    elements=st.integers(-30, 30).map(float),
+)
+
+
+@pytest.mark.parametrize("both_ends", [False, True])
+@settings(max_examples=60)
+@given(line=records, k=st.integers(2, 6), offset=st.sampled_from([0.0, 2.0**45]))
+def test_the_best_split_of_a_line_of_records(both_ends, line, k, offset):
+    k = min(k, len(line))
+    line = line + offset
+    with pytest.MonkeyPatch.context() as patch:
+        if both_ends:
+            patch.setattr(split, "_TWO_WAY_FROM", 0)
+        for integer, twin in ((False, naive.sse), (True, naive.integer_sse)):
+            cost = naive.vector_cost(twin)
+            sizes = split.split_sequence(line, k, integer=integer)
+            assert sizes.sum() == len(line)
+            assert sizes.min() >= k
+            assert sizes.max() <= max(2 * k - 1, len(line) if len(line) < 2 * k else 0)
+            best = naive.least_cost(exact_rows(line), k, cost)
+            assert cost_of(line, sizes, cost) <= best * (1 + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("columns", [1, 50])
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_splitting_from_both_ends_costs_the_same(k, columns, monkeypatch):
+    line = np.random.default_rng(k).normal(size=(2000, columns))
+    losses = []
+    for start in (10**9, 0):
+        monkeypatch.setattr(split, "_TWO_WAY_FROM", start)
+        sizes = split.split_sequence(line, k)
+        losses.append(microagg.information_loss(line, np.repeat(np.arange(len(sizes)), sizes)))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
+
+
+def test_k_of_one_and_short_lines():
+    line = np.zeros((3, 2))
+    assert split.split_sequence(line, 1).tolist() == [1, 1, 1]
+    assert split.split_sequence(line, 2).tolist() == [3]
+
+
+def test_records_too_far_apart_for_exact_integers_are_refused():
+    line = np.array([[0.0], [1e9], [2e9], [3e9]])
+    with pytest.raises(microagg.MicroaggError, match="too far apart for exact integer centroids"):
+        split.split_sequence(line, 2, integer=True)

@@ -1,0 +1,88 @@
+import io
+import time
+from types import SimpleNamespace
+
+import numba
+import pytest
+
+from microagg.kernels import compiling
+
+
+def compilation(module):
+    function = SimpleNamespace(__module__=module)
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def announcement(monkeypatch):
+    monkeypatch.setattr(compiling, "ANNOUNCE_AFTER_SECONDS", 0.05)
+    return compiling._Announcement()
+
+
+def compile_for(announcement, seconds, module="microagg.kernels.somewhere"):
+    announcement.on_start(compilation(module))
+    time.sleep(seconds)
+    announcement.on_end(compilation(module))
+
+
+@pytest.mark.parametrize(
+    ("stream", "seconds", "module", "told"),
+    [
+        (Terminal(), [0.2, 0.2], "microagg.kernels.somewhere", 1),
+        (Terminal(), [0.03, 0.03, 0.03], "microagg.kernels.somewhere", 1),
+        (Terminal(), [0.001], "microagg.kernels.somewhere", 0),
+        (io.StringIO(), [0.2], "microagg.kernels.somewhere", 0),
+        (Terminal(), [0.2], "somebody.else", 0),
+    ],
+)
+def test_a_long_compilation_is_announced_once(
+    announcement, monkeypatch, stream, seconds, module, told
+):
+    monkeypatch.setattr("sys.stderr", stream)
+    for duration in seconds:
+        compile_for(announcement, duration, module)
+    assert stream.getvalue().count("compiling kernels, first run only") == told
+
+
+def test_kernels_run_where_nothing_can_be_cached(monkeypatch):
+    original = numba.njit
+
+    def unwritable(*arguments, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(numba, "njit", unwritable)
+
+    @compiling.kernel
+    def double(x):
+        return 2 * x
+
+    assert double(21) == 42
+
+
+def test_a_damaged_cache_is_compiled_again(tmp_path, monkeypatch):
+    source = tmp_path / "damaged.py"
+    source.write_text(
+        "from microagg.kernels.compiling import kernel\n@kernel\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def load():
+        import importlib
+        import sys
+
+        sys.modules.pop("damaged", None)
+        return importlib.import_module("damaged")
+
+    assert load().double(21) == 42
+    compiled = list(tmp_path.rglob("*.nbc"))
+    assert compiled
+    for path in compiled:
+        path.write_bytes(path.read_bytes()[:100])
+    assert load().double(21) == 42

@@ -1,0 +1,91 @@
+"""The rooms and the arrows between them."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import microagg
+
+SOURCE = Path(microagg.__file__).parent
+BASE = {"errors", "arrays", "groups", "progress", "kernels"}
+# Who may know whom. A room knows itself; what is not listed knows nobody.
+ALLOWED = {
+    "errors": set(),
+    "progress": set(),
+    "kernels": set(),
+    "arrays": {"errors"},
+    "groups": {"kernels"},
+    "grouping": BASE,
+    "aggregation": BASE,
+    "measure": BASE,
+}
+ONLY_IN = {
+    "pandas": {"table"},
+    "polars": {"table"},
+    "narwhals": {"table"},
+    "pyarrow": {"table", "engine"},
+    "pyspark": {"engine"},
+    "opendp": {"private"},
+}
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: relative import"
+            yield node.module
+
+
+def modules():
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        yield path, room
+
+
+def test_imports_point_one_way():
+    for path, room in modules():
+        if room in ("__init__", "__main__", "cli", "demo"):
+            continue  # the front doors may know everybody
+        for name in imports(path):
+            if name.startswith("microagg.") and name.split(".")[1] != room:
+                assert name.split(".")[1] in ALLOWED[room], f"{path}: {name}"
+
+
+def test_guests_stay_in_their_rooms():
+    for path, room in modules():
+        for name in imports(path):
+            guest = name.split(".")[0]
+            assert room in ONLY_IN.get(guest, {room}), f"{path}: {name}"
+
+
+def test_kernels_know_numpy_and_numba_only():
+    for path, room in modules():
+        if room == "kernels":
+            outside = {name.split(".")[0] for name in imports(path)}
+            outside -= set(sys.stdlib_module_names) | {"numpy", "numba", "microagg"}
+            assert not outside, f"{path}: {outside}"
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    script = (
+        "import sys, microagg\n"
+        "print([m for m in ('numpy', 'numba', 'rich', 'typer') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names():
+    for name in microagg.__all__:
+        assert getattr(microagg, name) is not None
+        assert name in dir(microagg)
+    assert microagg.__version__
+    with pytest.raises(AttributeError, match="no_such_name"):
+        microagg.no_such_name  # noqa: B018
