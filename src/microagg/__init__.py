@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from microagg.aggregation.values import aggregate
     from microagg.errors import MicroaggError
     from microagg.grouping.sequence.univariate import optimal_univariate
+    from microagg.grouping.methods import methods
+    from microagg.grouping.partition import partition, partition_columns, partition_many
+    from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.groups import Partition
     from microagg.measure.loss import information_loss
 
@@ -15,7 +18,11 @@ __all__ = [
     "Partition",
     "aggregate",
     "information_loss",
+    "methods",
     "optimal_univariate",
+    "partition",
+    "partition_columns",
+    "partition_many",
 ]
 
 # Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
@@ -24,7 +31,11 @@ _HOMES = {
     "Partition": "microagg.groups",
     "aggregate": "microagg.aggregation.values",
     "information_loss": "microagg.measure.loss",
+    "methods": "microagg.grouping.methods",
     "optimal_univariate": "microagg.grouping.sequence.univariate",
+    "partition": "microagg.grouping.partition",
+    "partition_columns": "microagg.grouping.partition",
+    "partition_many": "microagg.grouping.partition",
 }
 
 

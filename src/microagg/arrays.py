@@ -47,6 +47,16 @@ def as_numbers(values: ArrayLike, name: str, dimensions: tuple[int, ...]) -> NDA
     return array
 
 
+def as_records(values: ArrayLike, name: str) -> NDArray:
+    """Finite numbers as an (n, d) array with at least one record and one column."""
+    numbers = as_numbers(values, name, (1, 2))
+    numbers = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+    for count, what in zip(numbers.shape, ("records", "columns"), strict=True):
+        if count == 0:
+            raise InputError(f"{name} has no {what}; at least one is needed")
+    return numbers
+
+
 def _as_array(values: Any, name: str) -> NDArray:
     try:
         array = np.asarray(values)

@@ -20,7 +20,7 @@ def patients(n: int = 3000, seed: int = 2026) -> dict[str, NDArray[Any]]:
     """
     rng = np.random.default_rng(seed)
     woman = rng.random(n) < 0.52
-    age = np.clip(rng.normal(58, 19, n), 0, 101).astype(np.int64)
+    age = np.clip(rng.normal(58, 19, n), 18, 101).astype(np.int64)
     height = np.round(np.where(woman, 163.0, 176.5) + rng.normal(0, 7.0, n) - 0.03 * age, 1)
     body_mass = np.clip(rng.gamma(36, 0.72, n) + 0.02 * age, 15, 60)
     weight = np.round(body_mass * (height / 100) ** 2, 1)

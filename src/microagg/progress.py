@@ -15,8 +15,7 @@ def silent(_share: float) -> None:
 def watch(title: str, show: bool | None = None) -> Iterator[Report]:
     """A function to call with the share done, 0 to 1; it draws a bar on standard error.
 
-    show: True always, False never, None when a terminal watches. The bar appears only once the work
-    has taken a moment, so that quick work stays quiet.
+    show: True always, False never, None when a terminal watches. The bar goes when the work is done.
     """
     if show is None:
         show = sys.stderr is not None and sys.stderr.isatty()
@@ -27,6 +26,8 @@ def watch(title: str, show: bool | None = None) -> Iterator[Report]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    # In a log file there is nothing to wipe out again: there the finished bar is written once.
+    with Progress(*columns, console=console, transient=console.is_terminal) as bar:
         task = bar.add_task(title, total=1.0)
         yield lambda share: bar.update(task, completed=share)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.arrays import as_labels, as_numbers
+from microagg.arrays import as_labels, as_records
 from microagg.kernels.group_passes import group_scatter
 
 
@@ -19,11 +19,11 @@ def information_loss(X: ArrayLike, labels: ArrayLike) -> float:
     all; z-scores give each column the same weight. 0 is no loss (groups of equal records), 100 is
     one group. Constant columns have nothing to lose and are left out. O(n d) time.
     """
-    numbers = as_numbers(X, "X", (1, 2))
+    numbers = as_records(X, "X")
     groups_of, groups = as_labels(labels, numbers.shape[0])
     one_group = np.zeros_like(groups_of)
     losses = []
-    for column in numbers.reshape(numbers.shape[0], -1).T:
+    for column in numbers.T:
         centred = _centred(column)
         total = group_scatter(centred, one_group, 1)
         if total > 0.0:

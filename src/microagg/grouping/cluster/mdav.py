@@ -1,96 +1,80 @@
-"""MDAV"""
+"""MDAV: groups of k at the two far ends of what is left, again and again."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.grouping.cluster.tree import build, farthest, nearest, remove
+from microagg.grouping.cluster.search import farthest, take_group
+from microagg.grouping.cluster.shrinking import shrinking
+from microagg.grouping.cluster.tree import COUNT
 from microagg.kernels.compiling import kernel
 from microagg.progress import Report, silent
 
 
-def mdav(records, k, report=silent, prunes=True):
-    n, d = records.shape
+def mdav(
+    records: NDArray[np.float64], k: int, report: Report = silent, *, prunes: bool | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Maximum distance to average vector: groups of k, the last of k to 2k - 1.
+
+    While at least 3k records are left, the record farthest from their centroid is grouped with its
+    k - 1 nearest, then the record farthest from that one with its own; with 2k or more left, one
+    more group around the farthest from the centroid; the rest is the last group. Of equally far or
+    near records the lowest row is taken. The result is that of brute force, in O(n d) memory;
+    usually far below its O(n^2 d / k) time, never much above. `prunes` forces the index (True) or
+    brute force (False), for comparison.
+
+    Domingo-Ferrer and Torra, "Ordinal, continuous and heterogeneous k-anonymity through
+    microaggregation" (2005), section 3. They search the second far record before the first group
+    is taken away: that differs only where all records left are equally far from the first.
+    """
+    n = len(records)
     order = np.empty(n, np.int64)
-    sums = np.empty(d)
-    state = np.array([n, 2 * n + 2], np.int64)
-    rows = np.arange(n)
-    works = []
-    while state[0] >= 3 * k:
-        tree = build(records, rows, prunes=prunes)
-        keep = max(3 * k, int(state[0] * 0.7))
-        while state[0] >= keep:
-            _take_pairs(tree, records, k, sums, order, state, keep, 4096)
-            works.append(tree.work.copy())
-            report(1.0 - (state[0] / n) ** 2)
-        rows = np.flatnonzero(tree.slots >= 0)
-    tree = build(records, rows, prunes=False)
-    _take_last(tree, records, k, sums, order, state)
-    left = n % k if n >= k else n
-    sizes = np.full(n // k, k, np.int64)
-    sizes[-1] += n - sizes.sum()
+    sums = np.zeros(records.shape[1])
+    # How many records were left when the sums were last taken anew.
+    summed = np.array([2 * n])
+    for tree, keep in shrinking(records, 2 * k, prunes=prunes):
+        _take_groups(tree, records, k, keep, sums, summed, order)
+        report(1.0 - (tree.left / n) ** 2)
+    order[n - tree.left :] = tree.remaining()
+    sizes = np.full(n // k, k)
+    sizes[-1] += n % k
     return order, sizes
 
 
 @kernel
-def _centroid(tree, records, sums, state):
-    if 2 * state[0] <= state[1]:
-        for a in range(sums.size):
-            sums[a] = 0.0
-        for row in range(tree.slots.size):
-            if tree.slots[row] >= 0:
-                for a in range(sums.size):
-                    sums[a] += records[row, a]
-        state[1] = state[0]
-    centroid = np.empty(sums.size)
-    for a in range(sums.size):
-        centroid[a] = sums[a] / state[0]
-    return centroid
-
-
-@kernel
-def _take(tree, records, seed, sums, order, state, found, distances):
-    far = nearest(tree, records[seed], seed, found, distances)
-    at = order.size - state[0]
-    for i in range(-1, found.size):
-        row = seed if i < 0 else found[i]
-        if row == far:
-            far = -1
-        order[at] = row
-        at += 1
-        remove(tree, row)
-        for a in range(sums.size):
-            sums[a] -= records[row, a]
-    state[0] -= found.size + 1
-    return far
-
-
-@kernel
-def _take_pairs(tree, records, k, sums, order, state, keep, budget):
+def _take_groups(tree, records, k, keep, sums, summed, order):
+    """Take one or two groups at a time while at least `keep` records are left."""
     found = np.empty(k - 1, np.int64)
     distances = np.empty(k - 1)
-    while state[0] >= keep and budget > 0:
-        budget -= 1
-        centroid = _centroid(tree, records, sums, state)
+    centroid = np.empty(sums.size)
+    left = tree.nodes[len(tree.nodes) - 1, COUNT]
+    while left >= keep:
+        _sum_up(tree, records, left, sums, summed)
+        for a in range(sums.size):
+            centroid[a] = sums[a] / left
+        groups = 2 if left >= 3 * k else 1
         seed = farthest(tree, centroid)
-        other = _take(tree, records, seed, sums, order, state, found, distances)
-        if other < 0:
-            other = farthest(tree, records[seed])
-        _take(tree, records, other, sums, order, state, found, distances)
+        for group in range(groups):
+            other = take_group(tree, records, seed, order, found, distances)
+            for i in range(order.size - left, order.size - left + k):
+                for a in range(sums.size):
+                    sums[a] -= records[order[i], a]
+            left -= k
+            if group + 1 < groups:
+                seed = farthest(tree, records[seed]) if other < 0 else other
 
 
-@kernel
-def _take_last(tree, records, k, sums, order, state):
-    if state[0] >= 2 * k:
-        centroid = _centroid(tree, records, sums, state)
-        seed = farthest(tree, centroid)
-        found = np.empty(k - 1, np.int64)
-        _take(tree, records, seed, sums, order, state, found, np.empty(k - 1))
-    if state[0] == 0:
+@kernel(inline="always")
+def _sum_up(tree, records, left, sums, summed):
+    """Sum what is left anew, in the order of rows, each time half of it has gone.
+
+    In between the sums lose each record as it leaves: the same steps whatever the index.
+    """
+    if 2 * left > summed[0]:
         return
-    seed = -1
-    found = np.empty(state[0], np.int64)
-    at = 0
+    summed[0] = left
+    for a in range(sums.size):
+        sums[a] = 0.0
     for row in range(tree.slots.size):
         if tree.slots[row] >= 0:
-            order[order.size - state[0] + at] = row
-            at += 1
+            for a in range(sums.size):
+                sums[a] += records[row, a]

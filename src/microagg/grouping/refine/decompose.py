@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.grouping.sequence.reorder import Tree, nearest, plant, take_out
+from microagg.grouping.sequence.reorder import LEAF, Tree, hide, nearest, plant
 from microagg.kernels.compiling import kernel
 from microagg.progress import Report, silent
 
@@ -43,7 +43,7 @@ class _Search(NamedTuple):
 
     tree: Tree
     left: NDArray[np.int64]
-    waiting: NDArray[np.bool_]
+    hidden: NDArray[np.float64]
     place_of: NDArray[np.int64]
 
 
@@ -56,9 +56,9 @@ def decompose(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows group by group, and the sizes of the groups: k to 2k - 1 records each.
 
-    Starts from the groups given by `order` and `sizes` and never ends with a larger SSE. A pass over
-    all groups searches a tree of centroids once for each record, O(n^2 d / k) at the very worst, and
-    spends O(k d) on each record that moves. Memory is O(n d).
+    Starts from the groups given by `order` and `sizes` and never ends with a larger SSE. A pass
+    over all groups searches a tree of centroids once for each record, O(n^2 d / k) at the very
+    worst, and spends O(k d) on each record that moves. Memory is O(n d).
 
     Departures from the paper: groups that reach 2k are split at once, not at the end of a pass, and
     a dissolved group's place in the order of visits goes to the next group that is split off.
@@ -107,9 +107,9 @@ def _plant_centres(state):
     tree = plant(state.centres)
     place_of = np.empty(tree.rows.size, np.int64)
     place_of[tree.rows] = np.arange(tree.rows.size)
-    search = _Search(tree, tree.counts.copy(), np.ones(tree.rows.size, np.bool_), place_of)
+    search = _Search(tree, tree.counts.copy(), tree.hidden.copy(), place_of)
     for slot in free:
-        take_out(tree, search.left, search.waiting, place_of[slot])
+        hide(tree, search.left, search.hidden, place_of[slot])
     return search
 
 
@@ -227,7 +227,7 @@ def _shrink(state, search, k, first, last):
 
 @kernel
 def _nearest_group(search, x, slot):
-    place = nearest(search.tree, search.left, search.waiting, x, search.place_of[slot])
+    place = nearest(search.tree, search.left, search.hidden, x, search.place_of[slot])
     return search.tree.rows[place]
 
 
@@ -280,11 +280,14 @@ def _follow(state, search, slot):
     """Move a centroid in the tree; its boxes grow to hold it."""
     tree = search.tree
     place = search.place_of[slot]
-    node = (search.left.size >> 1) + tree.leaf_of[place]
-    for a in range(tree.points.shape[1]):
-        tree.points[place, a] = state.centres[slot, a]
+    leaf = tree.leaf_of[place]
+    attributes = state.centres.shape[1]
+    at = LEAF * leaf * attributes + place - tree.edges[leaf]
+    for a in range(attributes):
+        tree.blocks[at + LEAF * a] = state.centres[slot, a]
+    node = (search.left.size >> 1) + leaf
     while node > 0:
-        for a in range(tree.points.shape[1]):
+        for a in range(attributes):
             tree.low[node, a] = min(tree.low[node, a], state.centres[slot, a])
             tree.high[node, a] = max(tree.high[node, a], state.centres[slot, a])
         node >>= 1
@@ -293,8 +296,9 @@ def _follow(state, search, slot):
 @kernel
 def _show(search, place):
     """The reverse of hiding a place from searches."""
-    search.waiting[place] = True
-    node = (search.left.size >> 1) + search.tree.leaf_of[place]
+    leaf = search.tree.leaf_of[place]
+    search.hidden[LEAF * leaf + place - search.tree.edges[leaf]] = 0.0
+    node = (search.left.size >> 1) + leaf
     while node > 0:
         search.left[node] += 1
         node >>= 1
@@ -305,7 +309,7 @@ def _release(state, search, slot):
     state.sizes[slot] = 0
     state.free[state.free_count[0]] = slot
     state.free_count[0] += 1
-    take_out(search.tree, search.left, search.waiting, search.place_of[slot])
+    hide(search.tree, search.left, search.hidden, search.place_of[slot])
 
 
 @kernel
@@ -336,9 +340,7 @@ def _grow_groups(records, rows, size, k, parts):
                 for a in range(attributes):
                     away = records[rows[i], a] - centres[group, a]
                     square += away * away
-                if chosen < 0 or (
-                    square > chosen_square if grown == 0 else square < chosen_square
-                ):
+                if chosen < 0 or (square > chosen_square if grown == 0 else square < chosen_square):
                     chosen, chosen_square = i, square
             row = rows[chosen]
             # The others keep their order, so that ties go to the record that came first.

@@ -1,8 +1,8 @@
 """k-means with a seed: the rough clusters from which records are put in order.
 
-Lloyd's iterations from a k-means++ start. Most distances are never computed: a record whose centre
-has come no nearer to losing it than Hamerly's bounds allow keeps its centre unasked (Hamerly,
-"Making k-means even faster", SDM 2010).
+Lloyd's iterations from a k-means++ start, or from records drawn at random. Most distances are never
+computed: by Hamerly's bounds ("Making k-means even faster", SDM 2010) a record keeps its centre
+while no other can have come nearer.
 """
 
 import math
@@ -20,9 +20,15 @@ _SLACK = 1e-12
 
 
 def kmeans(
-    records: NDArray[np.float64], clusters: int, rng: np.random.Generator
+    records: NDArray[np.float64],
+    clusters: int,
+    rng: np.random.Generator,
+    *,
+    spread: bool = True,
 ) -> NDArray[np.int64]:
     """The cluster, 0 to clusters - 1, of each record.
+
+    spread: the first centres are drawn far apart (k-means++); otherwise they are any records.
 
     Stops when no record changes its cluster, or after 100 iterations. Every cluster has a member
     as long as there are that many different records. The result depends on the records, `clusters`
@@ -34,7 +40,10 @@ def kmeans(
     labels = np.zeros(n, np.int64)
     if clusters == 1:
         return labels
-    centres = records[_spread_start(records, clusters, rng)]
+    if spread:
+        centres = records[_spread_start(records, clusters, rng)]
+    else:
+        centres = records[rng.choice(n, clusters, replace=False)]
     upper, lower = np.full(n, math.inf), np.zeros(n)
     middle = n // 2 if n >= _PARALLEL_FROM else n
     for _ in range(_ITERATIONS):

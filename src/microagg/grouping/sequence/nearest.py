@@ -64,6 +64,32 @@ def walk_on(
     )
 
 
+def nearest_lists(
+    records: NDArray[np.float64], members: NDArray[np.int32], count: int, looks: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """For each of the rows `members`, `count` others of them that are near, the nearest first.
+
+    Returns the members in the order of the tree, which keeps near ones together, and for each of
+    them row numbers and squared distances. A search ends after `looks` leaves, so it is exact where
+    that suffices, and never takes long. Fewer than `count` + 1 members have shorter lists.
+    """
+    tree = plant(records, members)
+    count = min(count, members.size - 1)
+    sequence = tree.rows[tree.rows != _NONE]
+    lists = np.empty((members.size, count), np.int32)
+    squares = np.empty((members.size, count))
+
+    def fill(first: int, last: int) -> None:
+        _fill_lists(
+            tree.low, tree.high, tree.cells, tree.rows, tree.slots, records, looks,
+            sequence[first:last], lists[first:last], squares[first:last],
+        )
+
+    middle = members.size // 2
+    run_both(lambda: fill(0, middle), lambda: fill(middle, members.size))
+    return sequence, lists, squares
+
+
 @kernel
 def _plant(records, members, low, high, least, cells, rows, slots):
     d = records.shape[1]
@@ -217,3 +243,87 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
                 bounds[0] = bound
                 count = 1
         order[place] = nearest
+
+
+@kernel
+def _fill_lists(low, high, cells, rows, slots, records, looks, sequence, lists, list_squares):
+    n, count = lists.shape
+    d = records.shape[1]
+    leaves = low.shape[0] // 2
+    point = np.empty(d)
+    squares = np.empty(_LEAF)
+    near = np.empty(count, np.int32)
+    near_squares = np.empty(count)
+    waiting = np.empty(128, np.int64)
+    bounds = np.empty(128)
+    for entry in range(n):
+        current = sequence[entry]
+        for a in range(d):
+            point[a] = records[current, a]
+        for i in range(count):
+            near_squares[i] = np.inf
+        worst = np.inf
+        climbing = slots[current] // _LEAF + leaves
+        waiting[0] = climbing
+        bounds[0] = 0.0
+        pending = 1
+        looked = 0
+        while looked < looks:
+            while pending > 0 and looked < looks:
+                pending -= 1
+                node = waiting[pending]
+                if bounds[pending] >= worst:
+                    continue
+                if node >= leaves:
+                    looked += 1
+                    leaf = node - leaves
+                    for i in range(_LEAF):
+                        squares[i] = 0.0
+                    for a in range(d):
+                        x = point[a]
+                        for i in range(_LEAF):
+                            away = cells[leaf, a, i] - x
+                            squares[i] += away * away
+                    for i in range(_LEAF):
+                        if squares[i] < worst:
+                            row = rows[leaf * _LEAF + i]
+                            if row == current:
+                                continue
+                            place = count - 1
+                            while place > 0 and near_squares[place - 1] > squares[i]:
+                                near_squares[place] = near_squares[place - 1]
+                                near[place] = near[place - 1]
+                                place -= 1
+                            near_squares[place] = squares[i]
+                            near[place] = row
+                            worst = near_squares[count - 1]
+                    continue
+                left, right = 2 * node, 2 * node + 1
+                to_left, to_right = 0.0, 0.0
+                for a in range(d):
+                    x = point[a]
+                    away = max(low[left, a] - x, x - high[left, a], 0.0)
+                    to_left += away * away
+                    away = max(low[right, a] - x, x - high[right, a], 0.0)
+                    to_right += away * away
+                if to_right < to_left:
+                    left, right = right, left
+                    to_left, to_right = to_right, to_left
+                waiting[pending] = right
+                bounds[pending] = to_right
+                waiting[pending + 1] = left
+                bounds[pending + 1] = to_left
+                pending += 2
+            if climbing == 1:
+                break
+            waiting[0] = climbing ^ 1
+            bounds[0] = 0.0
+            for a in range(d):
+                x = point[a]
+                away = max(low[climbing ^ 1, a] - x, x - high[climbing ^ 1, a], 0.0)
+                bounds[0] += away * away
+            climbing //= 2
+            pending = 1
+        for i in range(count):
+            lists[entry, i] = near[i]
+            list_squares[entry, i] = near_squares[i]

@@ -23,7 +23,7 @@ _ENOUGH = 1e-7
 # Inserting the members of a cluster takes time as the square of their number.
 _LARGEST_CLUSTER = 4096
 _RECORDS_A_CALL = 1 << 14
-_LEAF = 12
+LEAF = 16
 
 
 def reorder(
@@ -32,12 +32,17 @@ def reorder(
     rng: np.random.Generator,
     report: Report = silent,
     clusters: int | Iterable[int] | None = None,
+    *,
+    turn: bool = True,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Rows group by group, and the sizes of the groups: k to 2k - 1 records each.
 
     clusters: how many clusters k-means starts from; of several numbers the best result is kept
     (the paper tries 1 to 200). Each start is drawn on its own: what a number yields does not depend
     on the others, so more numbers are never worse. None tries a handful.
+    turn: when a round no longer helps, go on from the other end of the line, until that does not
+    help either. False is the paper's algorithm to the letter: every line starts at the record
+    farthest from the centroid. Turning takes two to four times as many rounds and loses less.
 
     Each round costs O(n k (k + d)) for ordering and splitting and O(n / k) searches of a tree for
     the nearest record not yet in line, O(n d) each at worst. The first round inserts whole
@@ -50,35 +55,40 @@ def reorder(
     wanted = _cluster_numbers(clusters, len(records))
     seed = int(rng.integers(2**63))
     tree = plant(records)
-    centre = records.mean(axis=0)
-    squares = ((tree.points - centre) ** 2).sum(axis=1)
-    ends = np.flatnonzero(squares == squares.max())
-    start = int(ends[np.argmin(tree.rows[ends])])
-    found: list[tuple[float, NDArray[np.int64], NDArray[np.int32]]] = []
+    start = farthest(tree, records)
+    found: list[Rounds] = []
 
-    def begin(number: int, report: Report) -> None:
-        labels = kmeans(records, number, np.random.default_rng([seed, number]))[tree.rows]
-        results[number] = _repeat(tree, labels, k, start, report)
+    def begin(number: int, report: Report) -> Rounds:
+        labels = kmeans(records, number, np.random.default_rng([seed, number]), spread=False)
+        return repeat_rounds(tree, labels[tree.rows], k, start, turn, report)
 
-    done = 0
-    while done < len(wanted):
-        results: dict[int, tuple[float, NDArray[np.int64], NDArray[np.int32]]] = {}
+    for done in range(0, len(wanted), 2):
         pair = wanted[done : done + 2]
-        offset = done
 
-        def tell(share: float, offset: int = offset, step: int = len(pair)) -> None:
-            report((offset + step * share) / len(wanted))
+        def tell(share: float, done: int = done, step: int = len(pair)) -> None:
+            report((done + step * share) / len(wanted))
 
-        if len(pair) == 2:
-            run_both(lambda p=pair: begin(p[0], tell), lambda p=pair: begin(p[1], silent))
-        else:
-            begin(pair[0], tell)
-        found.append(min((results[number] for number in pair), key=lambda result: result[0]))
-        found = [min(found, key=lambda result: result[0])]
-        done += len(pair)
+        results = _both(begin, pair, tell)
+        found = [min(found + results, key=lambda result: result.sse)]
     report(1.0)
-    _, line, sizes = found[0]
-    return tree.rows[line], sizes
+    return tree.rows[found[0].line], found[0].sizes
+
+
+def _both(begin, pair, tell):
+    """One or two starts side by side; the first tells how far both are."""
+    results = [None] * len(pair)
+
+    def first() -> None:
+        results[0] = begin(pair[0], tell)
+
+    def second() -> None:
+        results[1] = begin(pair[1], silent)
+
+    if len(pair) == 2:
+        run_both(first, second)
+    else:
+        first()
+    return results
 
 
 def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
@@ -88,27 +98,55 @@ def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
     return sorted({max(1, min(int(number), n)) for number in numbers})
 
 
-def _repeat(tree, labels, k, start, report):
-    """Order and split until the SSE no longer falls: (SSE, places in line, sizes)."""
+def farthest(tree, records):
+    """The place of the record farthest from the centroid of all."""
+    squares = ((tree.points - records.mean(axis=0)) ** 2).sum(axis=1)
+    ends = np.flatnonzero(squares == squares.max())
+    return int(ends[np.argmin(tree.rows[ends])])
+
+
+class Rounds(NamedTuple):
+    """Where the rounds from one clustering ended: `line` holds places in the tree."""
+
+    sse: float
+    line: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    rounds: int
+
+
+def repeat_rounds(
+    tree: "Tree",
+    labels: NDArray[np.int64],
+    k: int,
+    start: int,
+    turn: bool,
+    report: Report = silent,
+) -> Rounds:
+    """Order and split until the SSE no longer falls, from clusters of the tree's places."""
     line, sizes = _cut_large(labels)
     best = math.inf
     rounds = 0
+    idle = False
     while True:
 
         def tell(share: float, rounds: int = rounds) -> None:
-            report(1.0 - 0.8 ** (rounds + share))
+            report(1.0 - 0.9 ** (rounds + share))
 
         candidate = order_groups(tree, line, sizes, start, tell)
         in_line = tree.points[candidate]
         candidate_sizes = split_sequence(in_line, k)
         sse = _scatter(in_line, candidate_sizes)
         rounds += 1
-        if not sse < best:
-            return best, line, sizes
         gain = best - sse
-        best, line, sizes = sse, candidate, candidate_sizes
-        if gain < _ENOUGH:
-            return best, line, sizes
+        if gain > 0.0:
+            best, line, sizes = sse, candidate, candidate_sizes
+        if gain >= _ENOUGH:
+            idle = False
+        elif turn and not idle:
+            start = line[-1]
+            idle = True
+        else:
+            return Rounds(best, line, sizes, rounds)
 
 
 def _cut_large(labels):
@@ -132,23 +170,21 @@ def order_groups(tree, groups, sizes, start, report=silent):
     labels = np.empty(n, np.int64)
     labels[groups] = np.repeat(np.arange(sizes.size), sizes)
     left = tree.counts.copy()
-    waiting = np.ones(n, np.bool_)
+    hidden = tree.hidden.copy()
     line = np.empty(n, np.int64)
     widest = int(sizes.max())
     filled = 0
     while filled < n:
         until = min(n, filled + _RECORDS_A_CALL)
         filled = _fill_line(
-            tree, left, waiting, groups, starts, labels, widest, start, line, filled, until
+            tree, left, hidden, groups, starts, labels, widest, start, line, filled, until
         )
         report(filled / n)
     return line
 
 
 @kernel
-def _fill_line(
-    tree, left, waiting, groups, starts, labels, widest, start, line, filled, until
-):
+def _fill_line(tree, left, hidden, groups, starts, labels, widest, start, line, filled, until):
     """Put whole groups in line until `until` records stand there; return how many do."""
     points, rows = tree.points, tree.rows
     attributes = points.shape[1]
@@ -162,13 +198,13 @@ def _fill_line(
     while filled < until:
         current = start
         if filled > 0:
-            current = nearest(tree, left, waiting, points[line[filled - 1]], np.int64(-1))
+            current = nearest(tree, left, hidden, points[line[filled - 1]], np.int64(-1))
         group = labels[current]
         members = starts[group + 1] - starts[group]
         for i in range(members):
             place = groups[starts[group] + i]
             places[i] = place
-            take_out(tree, left, waiting, place)
+            hide(tree, left, hidden, place)
             if place == current:
                 places[i] = places[0]
                 places[0] = current
@@ -325,8 +361,10 @@ def _scatter(records, sizes):
 class Tree(NamedTuple):
     """Points in boxes within boxes: node i holds nodes 2i and 2i + 1, the root is node 1.
 
-    `points` stand leaf by leaf, `rows` says where they stood before; leaf number j, node
-    `leaves` + j, has the places edges[j] to edges[j + 1].
+    `points` stand leaf by leaf, `rows` says where they stood before; leaf j, node `leaves` + j, has
+    the places edges[j] to edges[j + 1]. `blocks` has the points of each leaf once more, attribute
+    by attribute, in rows of 16 so that a leaf is searched in a few vectors. A search adds `hidden`
+    to the squared distances: infinity where there is no point or none that should be found.
     """
 
     points: NDArray[np.float64]
@@ -335,16 +373,19 @@ class Tree(NamedTuple):
     leaf_of: NDArray[np.int64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    blocks: NDArray[np.float64]
     counts: NDArray[np.int64]
+    hidden: NDArray[np.float64]
 
 
 def plant(points: NDArray[np.float64]) -> Tree:
     """A tree of boxes, halved at the median of their widest side. O(n log^2 n) time."""
     n, d = points.shape
-    depth = max(0, (max(1, n // _LEAF)).bit_length() - 1)
+    depth = (-(-n // LEAF) - 1).bit_length()
+    leaves = 1 << depth
     rows = np.arange(n)
-    low, high = np.empty((2 << depth, d)), np.empty((2 << depth, d))
-    counts = np.zeros(2 << depth, np.int64)
+    low, high = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
+    counts = np.zeros(2 * leaves, np.int64)
     for level in range(depth + 1):
         edges = np.arange((1 << level) + 1) * n >> level
         for j in range(1 << level):
@@ -356,28 +397,41 @@ def plant(points: NDArray[np.float64]) -> Tree:
             if level < depth:
                 widest = int(np.argmax(high[node] - low[node]))
                 inside[:] = inside[np.argsort(part[:, widest], kind="stable")]
-    leaf_of = np.repeat(np.arange(1 << depth), np.diff(edges))
-    return Tree(points[rows], rows, edges, leaf_of, low, high, counts)
+    leaf_of = np.repeat(np.arange(leaves), np.diff(edges))
+    lanes = np.arange(n) - edges[leaf_of]
+    blocks = np.zeros((leaves, d, LEAF))
+    blocks[leaf_of, :, lanes] = points[rows]
+    hidden = np.full((leaves, LEAF), math.inf)
+    hidden[leaf_of, lanes] = 0.0
+    return Tree(
+        points[rows], rows, edges, leaf_of, low, high, blocks.ravel(), counts, hidden.ravel()
+    )
 
 
 @kernel
-def take_out(tree, left, waiting, place):
-    """Hide a point from all further searches."""
-    waiting[place] = False
-    node = (left.size >> 1) + tree.leaf_of[place]
+def hide(tree, left, hidden, place):
+    """Keep a point out of all further searches; `left` counts the others in each node."""
+    leaf = tree.leaf_of[place]
+    hidden[LEAF * leaf + place - tree.edges[leaf]] = math.inf
+    node = (left.size >> 1) + leaf
     while node > 0:
         left[node] -= 1
         node >>= 1
 
 
 @kernel
-def nearest(tree, left, waiting, x, barred):
-    """The place of the waiting point nearest to `x`, other than `barred`; ties to the least row."""
-    points, rows, edges, low, high = tree.points, tree.rows, tree.edges, tree.low, tree.high
+def nearest(tree, left, hidden, x, barred):
+    """The place of the point nearest to `x` that is neither hidden nor `barred`.
+
+    Ties go to the least row. -1 if there is no such point.
+    """
+    rows, low, high, blocks = tree.rows, tree.low, tree.high, tree.blocks
     leaves = left.size >> 1
     attributes = x.size
+    lanes = np.uint64(LEAF)
     nodes = np.empty(64, np.int64)
     bounds = np.empty(64)
+    squares = np.empty(LEAF)
     nodes[0] = 1
     bounds[0] = 0.0
     pending = 1
@@ -386,7 +440,7 @@ def nearest(tree, left, waiting, x, barred):
     while pending > 0:
         pending -= 1
         node = nodes[pending]
-        # Rounding keeps order, so a box is never nearer than the points inside it.
+        # Rounding keeps order, so a box is never farther than the points inside it.
         if bounds[pending] > least:
             continue
         while node < leaves:
@@ -416,14 +470,22 @@ def nearest(tree, left, waiting, x, barred):
                 break
         if node < leaves:
             continue
-        for place in range(edges[node - leaves], edges[node - leaves + 1]):
-            if not waiting[place] or place == barred:
+        leaf = np.uint64(node - leaves)
+        for i in range(lanes):
+            squares[i] = hidden[lanes * leaf + i]
+        at = lanes * leaf * np.uint64(attributes)
+        for a in range(attributes):
+            value = x[a]
+            for i in range(lanes):
+                apart = blocks[at + i] - value
+                squares[i] += apart * apart
+            at += lanes
+        first = tree.edges[leaf]
+        for i in range(LEAF):
+            square = squares[i]
+            if square > least or first + i == barred or square == math.inf:
                 continue
-            square = 0.0
-            for a in range(attributes):
-                apart = points[place, a] - x[a]
-                square += apart * apart
-            if square < least or (square == least and rows[place] < rows[found]):
+            if square < least or rows[first + i] < rows[found]:
                 least = square
-                found = place
+                found = first + i
     return found

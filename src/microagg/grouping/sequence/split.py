@@ -48,15 +48,21 @@ def split_sorted(
 def split_sequence(
     records: NDArray[np.float64], k: int, *, integer: bool = False
 ) -> NDArray[np.int32]:
-    """Sizes of consecutive groups, from the first to the last, of records in any order.
+    """Sizes of consecutive groups, from the first to the last, of records (n, d) in any order."""
+    return split_lines(np.ascontiguousarray(records.T), k, integer=integer)
 
-    `records` is (n, attributes); with `integer` they are whole and every group is centred on
-    integers. Least sum over the attributes of what `split_sorted` would charge. O(k n d) time.
+
+def split_lines(
+    lines: NDArray[np.float64], k: int, *, integer: bool = False
+) -> NDArray[np.int32]:
+    """Sizes of consecutive groups of records in any order, given a line an attribute: (d, n).
+
+    Least sum over the attributes of what `split_sorted` would charge; with `integer` they are whole
+    and every group is centred on integers. O(k n d) time.
     """
-    n = len(records)
+    n = lines.shape[1]
     if n < 2 * k or k == 1:
         return _undivided(n, k)
-    lines = np.ascontiguousarray(records.T)
     if integer and not _stays_exact(lines, k):
         raise InputError(
             "the records lie too far apart for exact integer centroids; "

@@ -1,0 +1,5 @@
+"""python -m microagg"""
+
+from microagg.cli import main
+
+main()

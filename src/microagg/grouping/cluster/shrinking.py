@@ -1,0 +1,54 @@
+"""An index that is kept fit while records leave it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.cluster.tree import LEAF, Tree, build, recentre
+
+# Measured: below this many records a plain scan is as fast.
+_PRUNE_FROM = 1500
+# Measured: opening a node costs as much as reading a leaf, and reading leaves here and there, with
+# boxes to maintain, costs more than reading them all in a row.
+_PAYS_BELOW = 0.5
+# Build anew when this share of the records is left, and draw closer every now and then before.
+_REBUILD_AT = 0.7
+_RECENTRE_AT = 0.95
+# A scan returns to its caller after reading about this many numbers.
+_SCANNED_AT_ONCE = 5e8
+
+
+def shrinking(
+    records: NDArray[np.float64], stop: int, *, prunes: bool | None = None
+) -> Iterator[tuple[Tree, int]]:
+    """Hand out an index of the records that are left, and the number to let go down to.
+
+    Whoever asks removes groups while at least that many are left, then asks again; it ends when
+    fewer than `stop` are. Whether the index prunes is tried out on the data, by counting what is
+    read, after every rebuild; the answers are the same. `prunes` forces it.
+    """
+    d = records.shape[1]
+    rows = np.arange(len(records))
+    while rows.size >= stop:
+        tries = rows.size >= _PRUNE_FROM if prunes is None else prunes
+        tree = build(records, rows, prunes=tries)
+        small = rows.size < _PRUNE_FROM
+        rebuild_at = stop if small else max(stop, int(_REBUILD_AT * rows.size))
+        # A short first stretch shows what pruning is worth.
+        target = rows.size - rows.size // 100
+        while tree.left >= rebuild_at:
+            yield tree, max(rebuild_at, min(target, tree.left))
+            if not tree.prunes:
+                target = tree.left - int(_SCANNED_AT_ONCE / (d * tree.left))
+            elif prunes is None and not _pays(tree):
+                tree = build(records, tree.remaining(), prunes=False)
+            else:
+                recentre(tree)
+                target = int(_RECENTRE_AT * tree.left)
+        rows = tree.remaining()
+
+
+def _pays(tree: Tree) -> bool:
+    searches, leaves, nodes = tree.work
+    return bool(leaves + nodes < _PAYS_BELOW * searches * (tree.left / LEAF))

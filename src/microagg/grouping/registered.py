@@ -1,0 +1,204 @@
+"""Every method, as it stands in the registry."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.errors import OptionError
+from microagg.grouping.cluster.cbfs import cbfs
+from microagg.grouping.cluster.mdav import mdav
+from microagg.grouping.cluster.vmdav import vmdav
+from microagg.grouping.methods import Groups, Method, Task, find
+from microagg.grouping.refine.decompose import decompose
+from microagg.grouping.sequence.orderings import (
+    lines_in_order,
+    order_by_nearest_next,
+    order_by_principal_component,
+    order_by_zscore,
+)
+from microagg.grouping.sequence.reorder import reorder
+from microagg.grouping.sequence.sorting import sort_stably
+from microagg.grouping.sequence.split import split_lines, split_sorted
+from microagg.grouping.sequence.tour import order_by_tour
+
+Order = NDArray[np.integer]
+
+
+def _split(task: Task, order: Order) -> Groups:
+    integer = task.whole is not None
+    records = task.records if task.whole is None else task.whole
+    return order, split_lines(lines_in_order(records, order), task.k, integer=integer)
+
+
+def _by_order(name: str, order_of: Callable[[Task], Order]) -> Callable[[Task], Groups]:
+    """Put the records in a line, once for every k, and split it."""
+
+    def group(task: Task) -> Groups:
+        if name not in task.orders:
+            task.orders[name] = order_of(task)
+        return _split(task, task.orders[name])
+
+    return group
+
+
+def _by_walk(group: Callable[[Task], Groups]) -> Callable[[Task], Groups]:
+    """Walk the groups of another method, and split the walk."""
+    return lambda task: _split(task, group(task)[0])
+
+
+def _univariate(task: Task) -> Groups:
+    whole = task.whole
+    order, line = sort_stably(np.ascontiguousarray((task.records if whole is None else whole)[:, 0]))
+    return order, split_sorted(line, task.k, integer=whole is not None)
+
+
+def _mdav(task: Task) -> Groups:
+    return mdav(task.records, task.k, task.report)
+
+
+def _cbfs(task: Task) -> Groups:
+    return cbfs(task.records, task.k, task.report)
+
+
+def _vmdav(task: Task) -> Groups:
+    gamma = task.options.get("gamma")
+    if gamma is not None and not (isinstance(gamma, int | float) and gamma >= 0):
+        raise OptionError("gamma must be a number, 0 or more; 0.2 and 1.1 are usual")
+    return vmdav(task.records, task.k, task.report, gamma=gamma)
+
+
+def _reorder(task: Task) -> Groups:
+    clusters = task.options.get("clusters")
+    return reorder(task.records, task.k, task.rng, task.report, clusters=clusters)
+
+
+def _decompose(task: Task) -> Groups:
+    start = find(task.options.get("start", "mdav"))
+    if start.choose is not None or start.name == "igd":
+        raise OptionError(f"igd cannot start from {start.name!r}; start='mdav' is usual")
+    order, sizes = start.group(task)
+    return decompose(task.records, order, sizes, task.k, task.report)
+
+
+def _choose(n: int, d: int, k: int, integer: bool) -> str:
+    """The least loss among the methods that take moments, by what was measured."""
+    if d == 1:
+        return "univariate"
+    if integer:
+        return "tsp"
+    return "igd" if n <= 100_000 else "mdav"
+
+
+def _unreachable(task: Task) -> Groups:
+    raise AssertionError("auto is replaced by the method it chooses")
+
+
+ALL = (
+    Method(
+        "auto",
+        "picks a method by n, d and k",
+        "microagg",
+        "as the method picked",
+        _unreachable,
+        integer=True,
+        choose=_choose,
+    ),
+    Method(
+        "mdav",
+        "groups of k around the records farthest out, two at a time; exact, by a spatial index",
+        "Domingo-Ferrer and Torra 2005; P3M, Algorithm 1",
+        "O(n^2) at worst, about n^1.5 or less on most data",
+        _mdav,
+    ),
+    Method(
+        "vmdav",
+        "groups of k to 2k - 1 around the records farthest out, extended while neighbours are near",
+        "Solanas and Martinez-Balleste 2006",
+        "O(n^2) at worst",
+        _vmdav,
+        options={"gamma": "how readily a group is extended, 0 or more; found out when not given"},
+        bounded=False,
+    ),
+    Method(
+        "cbfs",
+        "groups of k around the records farthest out, one at a time",
+        "Laszlo and Mukherjee 2005; RepOrdMic, section 3",
+        "O(n^2) at worst",
+        _cbfs,
+        bounded=False,
+    ),
+    Method(
+        "zscore",
+        "records in order of the sum of their z-scores, split optimally",
+        "IMHMI, section 2.2",
+        "O(n log n + k n d)",
+        _by_order("zscore", lambda task: order_by_zscore(task.records)),
+        integer=True,
+    ),
+    Method(
+        "pca",
+        "records in order of their first principal component, split optimally",
+        "IMHMI, section 2.2",
+        "O(n log n + n d^2 + k n d)",
+        _by_order("pca", lambda task: order_by_principal_component(task.records)),
+        integer=True,
+    ),
+    Method(
+        "npn",
+        "always on to the nearest record left, split optimally",
+        "IMHMI, section 2.2",
+        "O(n^2) at worst",
+        _by_order("npn", lambda task: order_by_nearest_next(task.records, task.report)),
+        integer=True,
+    ),
+    Method(
+        "tsp",
+        "records along a short tour, split optimally",
+        "IMHMI, section 2.2 (FDM)",
+        "about O(n log n)",
+        _by_order("tsp", lambda task: order_by_tour(task.records, task.report)),
+        integer=True,
+    ),
+    Method(
+        "mdav-mhm",
+        "the groups of mdav walked one after the other, split optimally",
+        "IMHMI, section 2.2; RepOrdMic, section 3",
+        "as mdav",
+        _by_walk(_mdav),
+        integer=True,
+    ),
+    Method(
+        "cbfs-mhm",
+        "the groups of cbfs walked one after the other, split optimally",
+        "IMHMI, section 2.2; RepOrdMic, section 3",
+        "as cbfs",
+        _by_walk(_cbfs),
+        integer=True,
+    ),
+    Method(
+        "reporder",
+        "records ordered cluster by cluster, split, and ordered again until the loss stops falling",
+        "RepOrdMic, Algorithm 1",
+        "about O(n^1.5) an iteration",
+        _reorder,
+        options={"clusters": "how many initial clusters, or several numbers to try"},
+    ),
+    Method(
+        "igd",
+        "groups dissolved and shrunk into their neighbours while the loss falls",
+        "Khomnotai, Lin, Peng and Santra 2018; RepOrdMic, section 3",
+        "as the start, and about O(n log n) a pass",
+        _decompose,
+        options={"start": "the method to start from, mdav by default"},
+    ),
+    Method(
+        "univariate",
+        "one attribute, at the least loss there is; several with partition_columns",
+        "IMHMI, section 3",
+        "O(n log n)",
+        _univariate,
+        integer=True,
+        one_column=True,
+    ),
+)
