@@ -36,7 +36,8 @@ def command_line_page() -> str:
     plain = {**os.environ, "TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "96"}
     text = "# Command line\n\nMade by `docs/generate.py` from `--help`.\n"
     for command in ((), ("demo",), ("methods",)):
-        shown = CliRunner().invoke(app, [*command, "--help"], env=plain, prog_name="microagg").output
+        asked = [*command, "--help"]
+        shown = CliRunner().invoke(app, asked, env=plain, prog_name="microagg").output
         body = "\n".join(line.rstrip() for line in shown.strip().splitlines())
         text += f"\n## {' '.join(('microagg', *command))}\n\n```\n{body}\n```\n"
     return text

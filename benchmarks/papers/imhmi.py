@@ -17,9 +17,8 @@ import numba
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.measuring import save, show
-
 import microagg
+from benchmarks.measuring import save, show
 from microagg.grouping.sequence.split import split_sorted
 
 # (k, n in millions): mean and deviation of IMHM, mean and deviation of IMHMI
@@ -116,6 +115,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="n = 0.5 million only")
     parser.add_argument("--seeds", type=int, default=5)
     arguments = parser.parse_args()
+    if arguments.seeds < 2:
+        parser.error("a deviation needs at least two seeds")
     rows = []
     for (k, millions), (imhm, imhm_sd, imhmi, imhmi_sd) in PUBLISHED.items():
         if arguments.quick and millions != 0.5:
@@ -130,7 +131,7 @@ def main() -> None:
             seconds(lambda line=line, k=k: split_sorted(line.copy(), k)),
             seconds(lambda line=line, k=k: split_sorted(line - line[0], k, integer=True)),
         ]
-        spread = [statistics.stdev(column) if len(column) > 1 else 0.0 for column in (rounded, whole)]
+        spread = [statistics.stdev(column) for column in (rounded, whole)]
         rows.append(
             (
                 k,

@@ -19,9 +19,8 @@ import numba
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from benchmarks.measuring import best_times, save, show
-
 import microagg
+from benchmarks.measuring import best_times, save, show
 from microagg.grouping.sequence.split import split_sequence, split_sorted
 
 KS = (2, 3, 5, 10, 50, 200, 1000, 10_000)

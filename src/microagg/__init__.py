@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from microagg.aggregation.values import aggregate
     from microagg.errors import MicroaggError
-    from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.grouping.methods import methods
     from microagg.grouping.partition import partition, partition_columns, partition_many
     from microagg.grouping.sequence.univariate import optimal_univariate

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from microagg.errors import InputError, OptionError
+from microagg.groups import Partition
 
 _MOST_RECORDS = 2**31 - 1
 
@@ -125,9 +126,9 @@ def check_k(k: Any, n: int) -> int:
     return count
 
 
-def as_labels(labels: ArrayLike, n: int) -> tuple[NDArray[np.int64], int]:
+def as_labels(labels: ArrayLike | Partition, n: int) -> tuple[NDArray[np.int64], int]:
     """Group labels 0 to g - 1, one a record, and g."""
-    array = _as_array(getattr(labels, "labels", labels), "labels")
+    array = _as_array(labels.labels if isinstance(labels, Partition) else labels, "labels")
     if array.ndim != 1 or array.shape[0] != n:
         raise InputError(
             f"labels must be one number a record, {n} in all, but their shape is {array.shape}"

@@ -15,6 +15,7 @@ from microagg.aggregation.values import aggregate
 from microagg.example import CONFIDENTIAL, IDENTIFIERS, QUASI_IDENTIFIERS, patients
 from microagg.files import whole_file
 from microagg.grouping.partition import partition
+from microagg.kernels.compiling import seconds_compiling
 from microagg.measure.loss import information_loss
 
 _SHOWN = 4
@@ -27,7 +28,8 @@ def run(folder: Path, *, k: int, records: int, seed: int) -> None:
     known = np.column_stack([original[name] for name in QUASI_IDENTIFIERS])
     start = time.perf_counter()
     groups = partition(known, k)
-    elapsed = time.perf_counter() - start
+    compiling = seconds_compiling()
+    elapsed = time.perf_counter() - start - compiling
     released = {name: original[name] for name in original if name not in IDENTIFIERS}
     for name in QUASI_IDENTIFIERS:
         column = original[name]
@@ -38,11 +40,14 @@ def run(folder: Path, *, k: int, records: int, seed: int) -> None:
 
     console.print(f"\n[bold]microagg demo[/bold]: {records} invented patients, k = {k}\n")
     console.print(f"  dropped    {', '.join(IDENTIFIERS)} (identifies a person)")
-    console.print(f"  protected  {', '.join(QUASI_IDENTIFIERS)} (known to others, so grouped)")
+    console.print(f"  protected  {', '.join(QUASI_IDENTIFIERS)} (others may know them)")
     console.print(f"  kept       {', '.join(CONFIDENTIAL)} (confidential, as they are)")
     console.print(
         f"  grouped    by {groups.method} into {groups.n_groups} groups of "
-        f"{groups.sizes.min()} to {groups.sizes.max()} patients in {elapsed:.1f} s\n"
+        f"{groups.sizes.min()} to {groups.sizes.max()} patients in {elapsed:.1f} s"
+        + (f" ({compiling:.0f} s more to compile, first run only)" if compiling > 1 else "")
+        + "\n",
+        soft_wrap=True,
     )
     console.print(_changes(original, released, groups.labels))
     console.print(_first_rows(original, released))
@@ -51,8 +56,7 @@ def run(folder: Path, *, k: int, records: int, seed: int) -> None:
         f"\nEvery combination of protected values is now shared by at least [bold]{shared}[/bold] "
         f"patients.\nInformation loss {information_loss(known, groups):.2f} % "
         "(0 is none, 100 is one group of all).\n"
-        "This hides who is who among those alike; it does not hide a diagnosis that all of them "
-        "share.\n"
+        "This hides who is who among those alike; it does not hide a diagnosis that all share.\n"
     )
     console.print(f"original   {folder / 'patients.csv'}")
     console.print(f"release    {folder / 'protected.csv'}")
@@ -83,11 +87,12 @@ def _first_rows(original: dict[str, NDArray[Any]], released: dict[str, NDArray[A
     """A few records before and after: they may be shown, for nobody in them exists."""
     table = Table(box=box.SIMPLE_HEAD, title="The first patients", title_justify="left")
     table.add_column("")
-    for name in released:
-        table.add_column(name, justify="right")
+    shown = (*QUASI_IDENTIFIERS, "diagnosis")
+    for name in shown:
+        table.add_column(name, justify="right", no_wrap=True)
     for row in range(min(_SHOWN, len(original["age"]))):
-        table.add_row("before", *(str(original[name][row]) for name in released), style="dim")
-        table.add_row("after", *(str(released[name][row]) for name in released))
+        table.add_row("before", *(str(original[name][row]) for name in shown), style="dim")
+        table.add_row("after", *(str(released[name][row]) for name in shown))
     return table
 
 

@@ -15,7 +15,7 @@ def silent(_share: float) -> None:
 def watch(title: str, show: bool | None = None) -> Iterator[Report]:
     """A function to call with the share done, 0 to 1; it draws a bar on standard error.
 
-    show: True always, False never, None when a terminal watches. The bar goes when the work is done.
+    show: True always, False never, None when a terminal watches. Done, the bar goes.
     """
     if show is None:
         show = sys.stderr is not None and sys.stderr.isatty()

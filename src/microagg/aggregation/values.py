@@ -5,12 +5,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from microagg.arrays import as_labels, as_numbers, as_whole_numbers
 from microagg.errors import OptionError
+from microagg.groups import Partition
 from microagg.kernels.group_passes import group_integers, group_means
 
 HOWS = ("mean", "integer")
 
 
-def aggregate(X: ArrayLike, labels: ArrayLike, how: str = "mean") -> NDArray:
+def aggregate(X: ArrayLike, labels: ArrayLike | Partition, how: str = "mean") -> NDArray:
     """What each record publishes: its group's mean, or the nearest integers to it.
 
     X: numbers, (n,) or (n, d), without missing or infinite values.

@@ -32,7 +32,7 @@ class Task:
     report: Report = silent
     whole: NDArray[np.float64] | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    orders: dict[str, NDArray[np.integer]] = field(default_factory=dict)
+    orders: dict[str, NDArray[np.int32]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

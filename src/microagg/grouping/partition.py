@@ -102,13 +102,14 @@ class _Job:
             numbers = numbers[:, varying]
         self.records = _records(numbers, standardize)
         self.whole = _whole_records(numbers) if integer else None
-        self.orders: dict[str, NDArray[np.integer]] = {}
+        self.orders: dict[str, NDArray[np.int32]] = {}
 
     def run(
         self, method: Method, k: int, seed: int, report: Report, options: dict[str, Any]
     ) -> Groups:
         if k == 1 or self.n < 2 * k:
-            return np.arange(self.n), np.array([1] * self.n if k == 1 else [self.n])
+            sizes = np.ones(self.n, np.int32) if k == 1 else np.array([self.n], np.int32)
+            return np.arange(self.n, dtype=np.int32), sizes
         rng = np.random.default_rng(seed)
         task = Task(self.records, k, rng, report, self.whole, options, self.orders)
         return method.group(task)
@@ -151,7 +152,7 @@ def _records(numbers: NDArray, standardize: bool) -> NDArray[np.float64]:
 
 
 def _offsets(numbers: NDArray, low: NDArray) -> NDArray[np.float64]:
-    """Integers as distances from the least of their column, which float64 holds where they do not."""
+    """Integers as distances from the least of their column: float64 rarely rounds those."""
     return (numbers.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
 
 

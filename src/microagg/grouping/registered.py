@@ -22,7 +22,7 @@ from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import split_lines, split_sorted
 from microagg.grouping.sequence.tour import order_by_tour
 
-Order = NDArray[np.integer]
+Order = NDArray[np.int32]
 
 
 def _split(task: Task, order: Order) -> Groups:
@@ -44,13 +44,13 @@ def _by_order(name: str, order_of: Callable[[Task], Order]) -> Callable[[Task], 
 
 def _by_walk(group: Callable[[Task], Groups]) -> Callable[[Task], Groups]:
     """Walk the groups of another method, and split the walk."""
-    return lambda task: _split(task, group(task)[0])
+    return lambda task: _split(task, group(task)[0].astype(np.int32, copy=False))
 
 
 def _univariate(task: Task) -> Groups:
-    whole = task.whole
-    order, line = sort_stably(np.ascontiguousarray((task.records if whole is None else whole)[:, 0]))
-    return order, split_sorted(line, task.k, integer=whole is not None)
+    column = (task.records if task.whole is None else task.whole)[:, 0]
+    order, line = sort_stably(np.ascontiguousarray(column))
+    return order, split_sorted(line, task.k, integer=task.whole is not None)
 
 
 def _mdav(task: Task) -> Groups:
@@ -81,7 +81,7 @@ def _decompose(task: Task) -> Groups:
     return decompose(task.records, order, sizes, task.k, task.report)
 
 
-def _choose(n: int, d: int, k: int, integer: bool) -> str:
+def _choose(n: int, d: int, _k: int, integer: bool) -> str:
     """The least loss among the methods that take moments, by what was measured."""
     if d == 1:
         return "univariate"
@@ -90,7 +90,7 @@ def _choose(n: int, d: int, k: int, integer: bool) -> str:
     return "igd" if n <= 100_000 else "mdav"
 
 
-def _unreachable(task: Task) -> Groups:
+def _unreachable(_task: Task) -> Groups:
     raise AssertionError("auto is replaced by the method it chooses")
 
 

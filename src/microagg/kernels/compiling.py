@@ -51,6 +51,11 @@ def _forgive_damage(compiled: Any) -> None:
     cache.load_overload = load_or_compile
 
 
+def seconds_compiling() -> float:
+    """How long this process has waited for the compiler so far."""
+    return _announcement.spent
+
+
 class _Announcement(event.Listener):
     """Tell a person at a terminal, once, why the first call takes long."""
 
@@ -67,25 +72,27 @@ class _Announcement(event.Listener):
             return
         with self.lock:
             self.depth += 1
-            if self.depth > 1 or self.told:
+            if self.depth > 1:
                 return
             self.started = time.monotonic()
-            self.timer = threading.Timer(ANNOUNCE_AFTER_SECONDS - self.spent, self.tell)
-            self.timer.daemon = True
-            self.timer.start()
+            if not self.told:
+                # Many short compilations feel like one long one: waiting adds up.
+                patience = max(0.0, ANNOUNCE_AFTER_SECONDS - self.spent)
+                self.timer = threading.Timer(patience, self.tell)
+                self.timer.daemon = True
+                self.timer.start()
 
     def on_end(self, event: Any) -> None:
         if not _is_ours(event):
             return
         with self.lock:
             self.depth -= 1
-            if self.depth == 0 and self.timer is not None:
+            if self.depth > 0:
+                return
+            self.spent += time.monotonic() - self.started
+            if self.timer is not None:
                 self.timer.cancel()
                 self.timer = None
-                # Many short compilations feel like one long one: waiting adds up.
-                self.spent = min(
-                    ANNOUNCE_AFTER_SECONDS, self.spent + time.monotonic() - self.started
-                )
 
     def tell(self) -> None:
         with self.lock:
@@ -101,4 +108,5 @@ def _is_ours(event: Any) -> bool:
     return bool(function.__module__.startswith("microagg."))
 
 
-event.register("numba:compile", _Announcement())
+_announcement = _Announcement()
+event.register("numba:compile", _announcement)

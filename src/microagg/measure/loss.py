@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from microagg.arrays import as_labels, as_records
+from microagg.groups import Partition
 from microagg.kernels.group_passes import group_scatter
 
 
-def information_loss(X: ArrayLike, labels: ArrayLike) -> float:
+def information_loss(X: ArrayLike, labels: ArrayLike | Partition) -> float:
     """The loss IL = 100 * SSE / SST on z-scored columns, in percent.
 
     X: the original numbers, (n,) or (n, d).

@@ -37,8 +37,10 @@ def shrinking(
         rebuild_at = stop if small else max(stop, int(_REBUILD_AT * rows.size))
         # A short first stretch shows what pruning is worth.
         target = rows.size - rows.size // 100
-        while tree.left >= rebuild_at:
+        while True:
             yield tree, max(rebuild_at, min(target, tree.left))
+            if tree.left < rebuild_at:
+                break
             if not tree.prunes:
                 target = tree.left - int(_SCANNED_AT_ONCE / (d * tree.left))
             elif prunes is None and not _pays(tree):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.grouping.sequence.reorder import LEAF, Tree, hide, nearest, plant
+from microagg.grouping.sequence.reorder import Tree, hide, nearest, plant
 from microagg.kernels.compiling import kernel
 from microagg.progress import Report, silent
 
@@ -43,7 +43,7 @@ class _Search(NamedTuple):
 
     tree: Tree
     left: NDArray[np.int64]
-    hidden: NDArray[np.float64]
+    waiting: NDArray[np.bool_]
     place_of: NDArray[np.int64]
 
 
@@ -107,9 +107,9 @@ def _plant_centres(state):
     tree = plant(state.centres)
     place_of = np.empty(tree.rows.size, np.int64)
     place_of[tree.rows] = np.arange(tree.rows.size)
-    search = _Search(tree, tree.counts.copy(), tree.hidden.copy(), place_of)
+    search = _Search(tree, tree.counts.copy(), np.ones(tree.rows.size, np.bool_), place_of)
     for slot in free:
-        hide(tree, search.left, search.hidden, place_of[slot])
+        hide(tree, search.left, search.waiting, place_of[slot])
     return search
 
 
@@ -227,7 +227,7 @@ def _shrink(state, search, k, first, last):
 
 @kernel
 def _nearest_group(search, x, slot):
-    place = nearest(search.tree, search.left, search.hidden, x, search.place_of[slot])
+    place = nearest(search.tree, search.left, search.waiting, x, search.place_of[slot])
     return search.tree.rows[place]
 
 
@@ -282,9 +282,8 @@ def _follow(state, search, slot):
     place = search.place_of[slot]
     leaf = tree.leaf_of[place]
     attributes = state.centres.shape[1]
-    at = LEAF * leaf * attributes + place - tree.edges[leaf]
     for a in range(attributes):
-        tree.blocks[at + LEAF * a] = state.centres[slot, a]
+        tree.points[place, a] = state.centres[slot, a]
     node = (search.left.size >> 1) + leaf
     while node > 0:
         for a in range(attributes):
@@ -296,9 +295,8 @@ def _follow(state, search, slot):
 @kernel
 def _show(search, place):
     """The reverse of hiding a place from searches."""
-    leaf = search.tree.leaf_of[place]
-    search.hidden[LEAF * leaf + place - search.tree.edges[leaf]] = 0.0
-    node = (search.left.size >> 1) + leaf
+    search.waiting[place] = True
+    node = (search.left.size >> 1) + search.tree.leaf_of[place]
     while node > 0:
         search.left[node] += 1
         node >>= 1
@@ -309,7 +307,7 @@ def _release(state, search, slot):
     state.sizes[slot] = 0
     state.free[state.free_count[0]] = slot
     state.free_count[0] += 1
-    hide(search.tree, search.left, search.hidden, search.place_of[slot])
+    hide(search.tree, search.left, search.waiting, search.place_of[slot])
 
 
 @kernel

@@ -48,7 +48,9 @@ def plant(records: NDArray[np.float64], members: NDArray[np.int32]) -> Tree:
         rows=np.full(leaves * _LEAF, _NONE),
         slots=np.full(n, -1, np.int32),
     )
-    _plant(records, members.copy(), tree.low, tree.high, tree.least, tree.cells, tree.rows, tree.slots)
+    _plant(
+        records, members.copy(), tree.low, tree.high, tree.least, tree.cells, tree.rows, tree.slots
+    )
     return tree
 
 
@@ -60,7 +62,16 @@ def walk_on(
     What is visited vanishes from the tree. Ties go to the lowest row number.
     """
     _walk_on(
-        tree.low, tree.high, tree.least, tree.cells, tree.rows, tree.slots, records, order, first, last
+        tree.low,
+        tree.high,
+        tree.least,
+        tree.cells,
+        tree.rows,
+        tree.slots,
+        records,
+        order,
+        first,
+        last,
     )
 
 
@@ -81,8 +92,16 @@ def nearest_lists(
 
     def fill(first: int, last: int) -> None:
         _fill_lists(
-            tree.low, tree.high, tree.cells, tree.rows, tree.slots, records, looks,
-            sequence[first:last], lists[first:last], squares[first:last],
+            tree.low,
+            tree.high,
+            tree.cells,
+            tree.rows,
+            tree.slots,
+            records,
+            looks,
+            sequence[first:last],
+            lists[first:last],
+            squares[first:last],
         )
 
     middle = members.size // 2

@@ -23,7 +23,7 @@ _ENOUGH = 1e-7
 # Inserting the members of a cluster takes time as the square of their number.
 _LARGEST_CLUSTER = 4096
 _RECORDS_A_CALL = 1 << 14
-LEAF = 16
+LEAF = 12
 
 
 def reorder(
@@ -170,21 +170,21 @@ def order_groups(tree, groups, sizes, start, report=silent):
     labels = np.empty(n, np.int64)
     labels[groups] = np.repeat(np.arange(sizes.size), sizes)
     left = tree.counts.copy()
-    hidden = tree.hidden.copy()
+    waiting = np.ones(n, np.bool_)
     line = np.empty(n, np.int64)
     widest = int(sizes.max())
     filled = 0
     while filled < n:
         until = min(n, filled + _RECORDS_A_CALL)
         filled = _fill_line(
-            tree, left, hidden, groups, starts, labels, widest, start, line, filled, until
+            tree, left, waiting, groups, starts, labels, widest, start, line, filled, until
         )
         report(filled / n)
     return line
 
 
 @kernel
-def _fill_line(tree, left, hidden, groups, starts, labels, widest, start, line, filled, until):
+def _fill_line(tree, left, waiting, groups, starts, labels, widest, start, line, filled, until):
     """Put whole groups in line until `until` records stand there; return how many do."""
     points, rows = tree.points, tree.rows
     attributes = points.shape[1]
@@ -198,13 +198,13 @@ def _fill_line(tree, left, hidden, groups, starts, labels, widest, start, line, 
     while filled < until:
         current = start
         if filled > 0:
-            current = nearest(tree, left, hidden, points[line[filled - 1]], np.int64(-1))
+            current = nearest(tree, left, waiting, points[line[filled - 1]], np.int64(-1))
         group = labels[current]
         members = starts[group + 1] - starts[group]
         for i in range(members):
             place = groups[starts[group] + i]
             places[i] = place
-            hide(tree, left, hidden, place)
+            hide(tree, left, waiting, place)
             if place == current:
                 places[i] = places[0]
                 places[0] = current
@@ -361,10 +361,8 @@ def _scatter(records, sizes):
 class Tree(NamedTuple):
     """Points in boxes within boxes: node i holds nodes 2i and 2i + 1, the root is node 1.
 
-    `points` stand leaf by leaf, `rows` says where they stood before; leaf j, node `leaves` + j, has
-    the places edges[j] to edges[j + 1]. `blocks` has the points of each leaf once more, attribute
-    by attribute, in rows of 16 so that a leaf is searched in a few vectors. A search adds `hidden`
-    to the squared distances: infinity where there is no point or none that should be found.
+    `points` stand leaf by leaf, `rows` says where they stood before; leaf number j, node
+    `leaves` + j, has the places edges[j] to edges[j + 1].
     """
 
     points: NDArray[np.float64]
@@ -373,19 +371,16 @@ class Tree(NamedTuple):
     leaf_of: NDArray[np.int64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    blocks: NDArray[np.float64]
     counts: NDArray[np.int64]
-    hidden: NDArray[np.float64]
 
 
 def plant(points: NDArray[np.float64]) -> Tree:
     """A tree of boxes, halved at the median of their widest side. O(n log^2 n) time."""
     n, d = points.shape
-    depth = (-(-n // LEAF) - 1).bit_length()
-    leaves = 1 << depth
+    depth = max(0, (max(1, n // LEAF)).bit_length() - 1)
     rows = np.arange(n)
-    low, high = np.empty((2 * leaves, d)), np.empty((2 * leaves, d))
-    counts = np.zeros(2 * leaves, np.int64)
+    low, high = np.empty((2 << depth, d)), np.empty((2 << depth, d))
+    counts = np.zeros(2 << depth, np.int64)
     for level in range(depth + 1):
         edges = np.arange((1 << level) + 1) * n >> level
         for j in range(1 << level):
@@ -397,41 +392,28 @@ def plant(points: NDArray[np.float64]) -> Tree:
             if level < depth:
                 widest = int(np.argmax(high[node] - low[node]))
                 inside[:] = inside[np.argsort(part[:, widest], kind="stable")]
-    leaf_of = np.repeat(np.arange(leaves), np.diff(edges))
-    lanes = np.arange(n) - edges[leaf_of]
-    blocks = np.zeros((leaves, d, LEAF))
-    blocks[leaf_of, :, lanes] = points[rows]
-    hidden = np.full((leaves, LEAF), math.inf)
-    hidden[leaf_of, lanes] = 0.0
-    return Tree(
-        points[rows], rows, edges, leaf_of, low, high, blocks.ravel(), counts, hidden.ravel()
-    )
+    leaf_of = np.repeat(np.arange(1 << depth), np.diff(edges))
+    return Tree(points[rows], rows, edges, leaf_of, low, high, counts)
 
 
 @kernel
-def hide(tree, left, hidden, place):
-    """Keep a point out of all further searches; `left` counts the others in each node."""
-    leaf = tree.leaf_of[place]
-    hidden[LEAF * leaf + place - tree.edges[leaf]] = math.inf
-    node = (left.size >> 1) + leaf
+def hide(tree, left, waiting, place):
+    """Hide a point from all further searches."""
+    waiting[place] = False
+    node = (left.size >> 1) + tree.leaf_of[place]
     while node > 0:
         left[node] -= 1
         node >>= 1
 
 
 @kernel
-def nearest(tree, left, hidden, x, barred):
-    """The place of the point nearest to `x` that is neither hidden nor `barred`.
-
-    Ties go to the least row. -1 if there is no such point.
-    """
-    rows, low, high, blocks = tree.rows, tree.low, tree.high, tree.blocks
+def nearest(tree, left, waiting, x, barred):
+    """The place of the waiting point nearest to `x`, other than `barred`; ties to the least row."""
+    points, rows, edges, low, high = tree.points, tree.rows, tree.edges, tree.low, tree.high
     leaves = left.size >> 1
     attributes = x.size
-    lanes = np.uint64(LEAF)
     nodes = np.empty(64, np.int64)
     bounds = np.empty(64)
-    squares = np.empty(LEAF)
     nodes[0] = 1
     bounds[0] = 0.0
     pending = 1
@@ -470,22 +452,14 @@ def nearest(tree, left, hidden, x, barred):
                 break
         if node < leaves:
             continue
-        leaf = np.uint64(node - leaves)
-        for i in range(lanes):
-            squares[i] = hidden[lanes * leaf + i]
-        at = lanes * leaf * np.uint64(attributes)
-        for a in range(attributes):
-            value = x[a]
-            for i in range(lanes):
-                apart = blocks[at + i] - value
-                squares[i] += apart * apart
-            at += lanes
-        first = tree.edges[leaf]
-        for i in range(LEAF):
-            square = squares[i]
-            if square > least or first + i == barred or square == math.inf:
+        for place in range(edges[node - leaves], edges[node - leaves + 1]):
+            if not waiting[place] or place == barred:
                 continue
-            if square < least or rows[first + i] < rows[found]:
+            square = 0.0
+            for a in range(attributes):
+                apart = points[place, a] - x[a]
+                square += apart * apart
+            if square < least or (square == least and rows[place] < rows[found]):
                 least = square
-                found = first + i
+                found = place
     return found

@@ -52,9 +52,7 @@ def split_sequence(
     return split_lines(np.ascontiguousarray(records.T), k, integer=integer)
 
 
-def split_lines(
-    lines: NDArray[np.float64], k: int, *, integer: bool = False
-) -> NDArray[np.int32]:
+def split_lines(lines: NDArray[np.float64], k: int, *, integer: bool = False) -> NDArray[np.int32]:
     """Sizes of consecutive groups of records in any order, given a line an attribute: (d, n).
 
     Least sum over the attributes of what `split_sorted` would charge; with `integer` they are whole

@@ -24,13 +24,12 @@ _NEIGHBOURS = 8
 _LOOKS = 256
 _SHAKES_A_RECORD = 100
 _SHAKES_A_RECORD_AT_LEAST = 2
-_SHAKES_AFFORDED = 1 << 19
-_SHAKES_A_CALL = 1 << 15
-_MOVES_A_CALL = 1 << 15
+_SHAKES_AFFORDED = 1 << 18
+_SHAKES_A_CALL = 1 << 14
+_MOVES_A_CALL = 1 << 14
 # Longest way between two stops that one move may bring together: it has to be turned round.
 _LONGEST_TURN = 50_000
-_LONGEST_TURN_SHAKEN = 1_000
-_LONGEST_SHAKEN = 50
+_LONGEST_SHAKEN = 25
 # Turns after a shake that can be undone; far more than a shake sets off.
 _UNDO = 1 << 12
 # What the edge that must stay is worth.
@@ -42,7 +41,7 @@ def order_by_tour(records: NDArray[np.float64], report: Report = silent) -> NDAr
     """A short open path through all records from the one farthest from the centroid (TSP).
 
     Its length is the sum of the distances between neighbours. About O(n log n) time and O(n d)
-    memory; up to ten thousand records get more care each, since they can afford it.
+    memory; up to a hundred thousand records get more care each, since they can afford it.
     """
     n = len(records)
     start = farthest_from_centroid(records)
@@ -101,7 +100,18 @@ def _shorten(points, lists, lengths, path, report):
 
     def search(shakes: NDArray[np.int64]) -> int:
         return _search(
-            points, lists, lengths, start, tour, place, ring, state, waiting, least_gain, log, shakes
+            points,
+            lists,
+            lengths,
+            start,
+            tour,
+            place,
+            ring,
+            state,
+            waiting,
+            least_gain,
+            log,
+            shakes,
         )
 
     moved = 0
@@ -216,7 +226,6 @@ def _search(
     freed = np.empty(3)
     made = 0
     shaking = shakes.shape[0] > 0
-    longest_turn = _LONGEST_TURN_SHAKEN if shaking else _LONGEST_TURN
     for shake in range(max(1, shakes.shape[0])):
         gained = 0.0
         logged = 0
@@ -230,7 +239,12 @@ def _search(
             at += shakes[shake, 2]
             c, f = np.int64(tour[at % size]), np.int64(tour[(at + 1) % size])
             for one, other, sign in (
-                (p, a, 1.0), (z, q, 1.0), (c, f, 1.0), (p, q, -1.0), (c, a, -1.0), (z, f, -1.0)
+                (p, a, 1.0),
+                (z, q, 1.0),
+                (c, f, 1.0),
+                (p, q, -1.0),
+                (c, a, -1.0),
+                (z, f, -1.0),
             ):
                 gained += sign * _length(points, start, one, other)
             if gained < 0.5 * _BOUND:
@@ -310,7 +324,7 @@ def _search(
                             side_steps[i, t] = _length(points, start, to, sides[i, t])
                     # How far `to` lies behind a, on the way that the stretch takes.
                     behind = (at - place[to]) * side % size
-                    if min(behind, size - behind) > longest_turn:
+                    if min(behind, size - behind) > _LONGEST_TURN:
                         continue
                     toward = 0 if side == 1 else 1
                     beside = sides[toward, t]
