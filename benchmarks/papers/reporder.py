@@ -24,7 +24,7 @@ from microagg.grouping.sequence.kmeans import kmeans
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.reference import folder  # noqa: E402
+from tests.reference import folder
 
 RESULTS = ROOT / "benchmarks" / "results"
 METHODS = ("mdav", "mdav-mhm", "tsp", "igd", "reporder")

@@ -87,7 +87,7 @@ def test_promises():
 def test_pruning_is_given_up_where_it_does_not_pay():
     records = make("gaussian", 4000, 40, 3)
     pruned = []
-    for tree, keep in shrinking(records, 3500):
+    for tree, keep in shrinking(records, 2, 3500):
         pruned.append(tree.prunes)
         assert keep <= tree.left
         for seed in tree.remaining()[: tree.left - keep + 1]:

@@ -108,6 +108,20 @@ def test_same_seed_same_result_and_more_starts_are_never_worse():
     assert more[2] <= one[2] <= alone[2]
 
 
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_turning_is_never_worse_than_the_letter(k):
+    losses = []
+    for seed in range(4):
+        records = make("generic", 150, 3, seed)
+        for turn in (False, True):
+            rng = np.random.default_rng(seed)
+            groups = groups_of(*reorder(records, k, rng, clusters=(1, 8), turn=turn))
+            losses.append(total_sse(records, groups))
+    letter, turned = np.array(losses[::2]), np.array(losses[1::2])
+    assert np.all(turned <= letter * (1 + 1e-12))
+    assert turned.sum() < letter.sum()
+
+
 def test_one_thread_and_two_give_the_same(monkeypatch):
     records = make("generic", 200, 3, 1)
     two = reorder(records, 3, np.random.default_rng(0))

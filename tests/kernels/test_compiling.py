@@ -86,3 +86,10 @@ def test_a_damaged_cache_is_compiled_again(tmp_path, monkeypatch):
     for path in compiled:
         path.write_bytes(path.read_bytes()[:100])
     assert load().double(21) == 42
+
+
+def test_every_kernel_carries_the_stamp_of_the_whole_package():
+    """A change in a file whose kernels others call must not leave them stale in the cache."""
+    from microagg.grouping.sequence.scan import fill_sequence
+
+    assert fill_sequence._cache._cache_file._source_stamp == compiling._package_stamp()

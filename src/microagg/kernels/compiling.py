@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -31,16 +33,23 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         compiled = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # Numba found no folder that it may write its cache to
         return numba.njit(**settings)(function)
-    _forgive_damage(compiled)
+    _tend_cache(compiled)
     return compiled
 
 
-def _forgive_damage(compiled: Any) -> None:
-    """Compile again what a full disk or a killed process left half written in the cache."""
-    cache: Any = getattr(compiled, "_cache", None)
-    if not hasattr(cache, "load_overload"):  # compilation is switched off
+def _tend_cache(compiled: Any) -> None:
+    """Make Numba's cache notice changes in other files, and survive damage.
+
+    A kernel is compiled together with the kernels it calls, but Numba looks only at the file it
+    stands in: with one stamp for the whole package nothing stale is ever run. What a full disk or a
+    killed process left half written is compiled again.
+    """
+    stored: Any = getattr(compiled, "_cache", None)
+    if not hasattr(stored, "load_overload"):  # compilation is switched off
         return
-    load = cache.load_overload
+    if compiled.py_func.__module__.startswith("microagg."):
+        stored._cache_file._source_stamp = _package_stamp()
+    load = stored.load_overload
 
     def load_or_compile(*arguments: Any) -> Any:
         try:
@@ -48,7 +57,13 @@ def _forgive_damage(compiled: Any) -> None:
         except Exception:
             return None
 
-    cache.load_overload = load_or_compile
+    stored.load_overload = load_or_compile
+
+
+@cache
+def _package_stamp() -> tuple[float, int]:
+    stats = [path.stat() for path in Path(__file__).parents[1].rglob("*.py")]
+    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)
 
 
 def seconds_compiling() -> float:

@@ -29,7 +29,7 @@ def cbfs(
     seeds = outside_in(records)
     # How many of the seeds have been looked at.
     seen = np.zeros(1, np.int64)
-    for tree, keep in shrinking(records, 2 * k, prunes=prunes):
+    for tree, keep in shrinking(records, k, 2 * k, prunes=prunes):
         _take_groups(tree, records, k, keep, seeds, seen, order)
         report(1.0 - (tree.left / n) ** 2)
     order[n - tree.left :] = tree.remaining()

@@ -31,7 +31,7 @@ def mdav(
     sums = np.zeros(records.shape[1])
     # How many records were left when the sums were last taken anew.
     summed = np.array([2 * n])
-    for tree, keep in shrinking(records, 2 * k, prunes=prunes):
+    for tree, keep in shrinking(records, k, 2 * k, prunes=prunes):
         _take_groups(tree, records, k, keep, sums, summed, order)
         report(1.0 - (tree.left / n) ** 2)
     order[n - tree.left :] = tree.remaining()

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from microagg.grouping.cluster.tree import LEAF, Tree, build, recentre
 
-# Measured: below this many records a plain scan is as fast.
-_PRUNE_FROM = 1500
+# Measured: below this many records times k + 1, a plain scan is as fast. Larger groups need fewer
+# searches, but as much upkeep.
+_PRUNE_FROM = 1000
 # Measured: opening a node costs as much as reading a leaf, and reading leaves here and there, with
 # boxes to maintain, costs more than reading them all in a row.
 _PAYS_BELOW = 0.5
@@ -20,21 +21,21 @@ _SCANNED_AT_ONCE = 5e8
 
 
 def shrinking(
-    records: NDArray[np.float64], stop: int, *, prunes: bool | None = None
+    records: NDArray[np.float64], k: int, stop: int, *, prunes: bool | None = None
 ) -> Iterator[tuple[Tree, int]]:
     """Hand out an index of the records that are left, and the number to let go down to.
 
-    Whoever asks removes groups while at least that many are left, then asks again; it ends when
-    fewer than `stop` are. Whether the index prunes is tried out on the data, by counting what is
-    read, after every rebuild; the answers are the same. `prunes` forces it.
+    Whoever asks removes groups of k or so while at least that many are left, then asks again; it
+    ends when fewer than `stop` are. Whether the index prunes is tried out on the data, by counting
+    what is read, and given up for good where it does not pay: the answers are the same. `prunes`
+    forces it.
     """
     d = records.shape[1]
     rows = np.arange(len(records))
     while rows.size >= stop:
-        tries = rows.size >= _PRUNE_FROM if prunes is None else prunes
+        tries = rows.size >= _PRUNE_FROM * (k + 1) if prunes is None else prunes
         tree = build(records, rows, prunes=tries)
-        small = rows.size < _PRUNE_FROM
-        rebuild_at = stop if small else max(stop, int(_REBUILD_AT * rows.size))
+        rebuild_at = stop if not tries else max(stop, int(_REBUILD_AT * rows.size))
         # A short first stretch shows what pruning is worth.
         target = rows.size - rows.size // 100
         while True:
@@ -44,6 +45,7 @@ def shrinking(
             if not tree.prunes:
                 target = tree.left - int(_SCANNED_AT_ONCE / (d * tree.left))
             elif prunes is None and not _pays(tree):
+                prunes = False
                 tree = build(records, tree.remaining(), prunes=False)
             else:
                 recentre(tree)

@@ -93,7 +93,7 @@ def _hierarchy(n: int, leaves: int) -> NDArray[np.int64]:
     """The nodes above so many full leaves, the last as full as it gets."""
     counts = np.full(leaves, LEAF)
     counts[-1] -= leaves * LEAF - n
-    levels = []
+    levels: list[NDArray[np.int64]] = []
     start = 0
     while counts.size > 1 or not levels:
         level = np.full((counts.size, 4), -1)
@@ -233,76 +233,62 @@ def recentre(tree):
             largest = max(largest, radius)
     tree.frame[REACH, 0] = math.sqrt(largest)
     for node in range(root):
-        _shrink(tree, d, node)
+        for side in range(d + 1):
+            _shrink(tree, d, node, side)
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _shrink(tree, d, node):
-    """Draw the box of a node around what it holds; say whether that changed it."""
+def _shrink(tree, d, node, a):
+    """Draw the box of a node around what it holds, in attribute a, or its radius for a = d."""
     boxes = tree.boxes
     nodes = tree.nodes
     parent = nodes[node, PARENT]
     block = (2 * d + 1) * FAN
     at = (parent - tree.leaves) * block + node - nodes[parent, CHILD]
-    changed = False
+    low = math.inf
+    high = -math.inf
     if node < tree.leaves:
-        count = np.uint64(nodes[node, COUNT])
-        points = tree.points
-        for a in range(d):
-            start = np.uint64((node * d + a) * LEAF)
-            low = math.inf
-            high = -math.inf
-            for i in range(start, start + count):
-                x = points[i]
-                low = x if x < low else low
-                high = x if x > high else high
-            changed |= low != boxes[at + a * FAN] or high != boxes[at + (d + a) * FAN]
-            boxes[at + a * FAN] = low
-            boxes[at + (d + a) * FAN] = high
-        radius = 0.0
-        start = np.uint64(node * LEAF)
-        for i in range(start, start + count):
-            x = tree.radii[i]
-            radius = x if x > radius else radius
-        radius = math.sqrt(radius)
+        values = tree.points if a < d else tree.radii
+        start = np.uint64((node * d + a if a < d else node) * LEAF)
+        for i in range(start, start + np.uint64(nodes[node, COUNT])):
+            x = values[i]
+            low = x if x < low else low
+            high = x if x > high else high
+        if a == d:
+            high = math.sqrt(max(0.0, high))
     else:
         inside = (node - tree.leaves) * block
         first = nodes[node, CHILD]
-        width = nodes[node, WIDTH]
-        for a in range(d):
-            low = math.inf
-            high = -math.inf
-            for c in range(width):
-                if nodes[first + c, COUNT] > 0:
-                    low = min(low, boxes[inside + a * FAN + c])
-                    high = max(high, boxes[inside + (d + a) * FAN + c])
-            changed |= low != boxes[at + a * FAN] or high != boxes[at + (d + a) * FAN]
-            boxes[at + a * FAN] = low
-            boxes[at + (d + a) * FAN] = high
-        radius = 0.0
-        for c in range(width):
+        for c in range(nodes[node, WIDTH]):
             if nodes[first + c, COUNT] > 0:
-                radius = max(radius, boxes[inside + 2 * d * FAN + c])
-    changed |= radius != boxes[at + 2 * d * FAN]
-    boxes[at + 2 * d * FAN] = radius
-    return changed
+                low = min(low, boxes[inside + a * FAN + c])
+                high = max(high, boxes[inside + (d + a) * FAN + c])
+    if a < d:
+        boxes[at + a * FAN] = low
+    boxes[at + (d + a) * FAN] = high
 
 
 @kernel
 def remove(tree, row):
-    """Let a row go. O(d) time for each level above it whose box shrinks."""
+    """Let a row go. O(d) time for each level above it whose box it held open."""
     d = tree.frame.shape[1]
     nodes = tree.nodes
+    points = tree.points
+    boxes = tree.boxes
     slot = tree.slots[row]
     tree.slots[row] = -1
     root = len(nodes) - 1
     leaf = slot // LEAF
     # Without boxes any record may fill the gap: leaves stay full but for the last.
     last = (leaf * LEAF + nodes[leaf, COUNT] if tree.prunes else nodes[root, COUNT]) - 1
-    source = (last // LEAF) * d * LEAF + last % LEAF
-    target = leaf * d * LEAF + slot % LEAF
+    gone = (last // LEAF) * d * LEAF + last % LEAF
+    kept = leaf * d * LEAF + slot % LEAF
     for a in range(d):
-        tree.points[target + a * LEAF] = tree.points[source + a * LEAF]
+        points[gone + a * LEAF], points[kept + a * LEAF] = (
+            points[kept + a * LEAF],
+            points[gone + a * LEAF],
+        )
+    radius = math.sqrt(tree.radii[slot])
     tree.radii[slot] = tree.radii[last]
     if last != slot:
         moved = tree.rows[last]
@@ -312,7 +298,15 @@ def remove(tree, row):
     while node != -1:
         nodes[node, COUNT] -= 1
         node = nodes[node, PARENT]
-    if tree.prunes:
-        node = leaf
-        while node != root and (nodes[node, COUNT] == 0 or _shrink(tree, d, node)):
-            node = nodes[node, PARENT]
+    node = leaf
+    touched = tree.prunes
+    while touched and node != root:
+        parent = nodes[node, PARENT]
+        at = (parent - tree.leaves) * (2 * d + 1) * FAN + node - nodes[parent, CHILD]
+        touched = False
+        for a in range(d + 1):
+            x = points[gone + a * LEAF] if a < d else radius
+            if x == boxes[at + (d + a) * FAN] or (a < d and x == boxes[at + a * FAN]):
+                _shrink(tree, d, node, a)
+                touched = True
+        node = parent

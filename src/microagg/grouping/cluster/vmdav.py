@@ -49,7 +49,7 @@ def vmdav(
     # How many of the seeds have been looked at, and how many groups there are.
     seen = np.zeros(2, np.int64)
     sizes = np.empty(n // k, np.int64)
-    for tree, keep in shrinking(records, k, prunes=prunes):
+    for tree, keep in shrinking(records, k, k, prunes=prunes):
         _take_groups(tree, records, k, keep, gamma * gamma, seeds, seen, sizes, order)
         report(1.0 - (tree.left / n) ** 2)
     return _join(records, order, sizes[: seen[1]], tree.remaining())

@@ -24,6 +24,7 @@ from microagg.progress import Report, silent
 _GROUPS_A_CALL = 2048
 # A step must gain more than rounding could feign.
 _CERTAIN = 1e-10
+_NOBODY, _EVERYBODY = -1, -2
 
 
 class _State(NamedTuple):
@@ -72,8 +73,7 @@ def decompose(
         gained = False
         for first in range(0, slots, _GROUPS_A_CALL):
             last = min(slots, first + _GROUPS_A_CALL)
-            visit = _shrink if passes % 2 else _dissolve
-            gained |= visit(state, search, k, first, last)
+            gained |= _visit(state, search, k, first, last, passes % 2 == 1)
             report(1.0 - 0.9 ** (passes + last / slots))
         idle = 0 if gained else idle + 1
         passes += 1
@@ -115,7 +115,8 @@ def _plant_centres(state):
 
 @kernel
 def _settle(state, order, sizes, k):
-    slot = 0
+    # Typed at once: a literal would have the functions it is passed to compiled once more.
+    slot = np.int64(0)
     first = 0
     parts = np.empty(order.size // k + 1, np.int64)
     for size in sizes:
@@ -136,99 +137,102 @@ def _settle(state, order, sizes, k):
 
 
 @kernel
-def _dissolve(state, search, k, first, last):
-    """Decompose, for the groups in these slots; True if any was dissolved."""
-    records, members, sizes = state.records, state.members, state.sizes
-    attributes = records.shape[1]
+def _visit(state, search, k, first, last, shrinking):
+    """Shrink, or else Decompose, the groups in these slots; True if any record moved."""
+    members, sizes = state.members, state.sizes
     targets = np.empty(2 * k, np.int64)
-    grown = np.empty(2 * k, np.int64)
-    means = np.empty((2 * k, attributes))
-    dissolved = False
-    for slot in range(first, last):
-        size = sizes[slot]
-        if size == 0 or state.free_count[0] == sizes.size - 1:
-            continue
-        budget = state.scatter[slot] * (1.0 - _CERTAIN)
-        added = 0.0
-        for i in range(size):
-            row = members[slot, i]
-            target = _nearest_group(search, records[row], slot)
-            targets[i] = target
-            # Records that join the same group share its imagined mean, kept by the first of them.
-            keeper = 0
-            while targets[keeper] != target:
-                keeper += 1
-            if keeper == i:
-                grown[i] = sizes[target]
-                for a in range(attributes):
-                    means[i, a] = state.centres[target, a]
-            square = 0.0
-            for a in range(attributes):
-                away = records[row, a] - means[keeper, a]
-                square += away * away
-                means[keeper, a] += away / (grown[keeper] + 1.0)
-            added += square * grown[keeper] / (grown[keeper] + 1.0)
-            grown[keeper] += 1
-            if not added < budget:
-                break
-        if not added < budget:
-            continue
-        dissolved = True
-        for i in range(size):
-            members[targets[i], sizes[targets[i]]] = members[slot, i]
-            sizes[targets[i]] += 1
-        _release(state, search, slot)
-        for i in range(size):
-            target = targets[i]
-            keeper = 0
-            while targets[keeper] != target:
-                keeper += 1
-            if keeper == i:
-                _update(state, search, target, k)
-    return dissolved
-
-
-@kernel
-def _shrink(state, search, k, first, last):
-    """Shrink, for the groups in these slots; True if any record moved."""
-    records, members, sizes = state.records, state.members, state.sizes
-    attributes = records.shape[1]
     moved = False
     for slot in range(first, last):
-        while sizes[slot] > k and state.free_count[0] < sizes.size - 1:
+        least = k if shrinking else 0
+        while sizes[slot] > least and state.free_count[0] < sizes.size - 1:
             size = sizes[slot]
-            best, best_target, least = -1, -1, 0.0
-            for i in range(size):
-                row = members[slot, i]
-                target = _nearest_group(search, records[row], slot)
-                leaving, joining = 0.0, 0.0
-                for a in range(attributes):
-                    away = records[row, a] - state.centres[slot, a]
-                    leaving += away * away
-                    away = records[row, a] - state.centres[target, a]
-                    joining += away * away
-                leaving *= size / (size - 1.0)
-                joining *= sizes[target] / (sizes[target] + 1.0)
-                change = joining - leaving
-                if change < least and change < -_CERTAIN * leaving:
-                    best, best_target, least = i, target, change
-            if best < 0:
+            leaver = _plan(state, search, k, slot, shrinking, targets)
+            if leaver == _NOBODY:
                 break
             moved = True
-            members[best_target, sizes[best_target]] = members[slot, best]
-            sizes[best_target] += 1
-            for i in range(best, size - 1):
-                members[slot, i] = members[slot, i + 1]
-            sizes[slot] -= 1
-            _update(state, search, slot, k)
-            _update(state, search, best_target, k)
+            if leaver == _EVERYBODY:
+                for i in range(size):
+                    members[targets[i], sizes[targets[i]]] = members[slot, i]
+                    sizes[targets[i]] += 1
+                _release(state, search, slot)
+                movers = size
+            else:
+                target = targets[leaver]
+                members[target, sizes[target]] = members[slot, leaver]
+                sizes[target] += 1
+                for i in range(leaver, size - 1):
+                    members[slot, i] = members[slot, i + 1]
+                sizes[slot] -= 1
+                targets[0], targets[1] = slot, target
+                movers = 2
+            for i in range(movers):
+                if _first_alike(targets, i) == i:
+                    _update(state, search, targets[i], k)
+            if leaver == _EVERYBODY:
+                break
     return moved
 
 
 @kernel
-def _nearest_group(search, x, slot):
-    place = nearest(search.tree, search.left, search.waiting, x, search.place_of[slot])
-    return search.tree.rows[place]
+def _plan(state, search, k, slot, shrinking, targets):
+    """Who should leave: one member (its number), everybody or nobody; `targets` says where to."""
+    records, members, sizes, centres = state.records, state.members, state.sizes, state.centres
+    attributes = records.shape[1]
+    size = sizes[slot]
+    grown = np.empty(2 * k, np.int64)
+    means = np.empty((2 * k, attributes))
+    budget = state.scatter[slot] * (1.0 - _CERTAIN)
+    added = 0.0
+    leaver, least = _NOBODY, 0.0
+    for i in range(size):
+        row = members[slot, i]
+        leaving = 0.0
+        for a in range(attributes):
+            away = records[row, a] - centres[slot, a]
+            leaving += away * away
+        leaving *= size / (size - 1.0)
+        # Joining a group of k or more costs at least k / (k + 1) of the squared distance, and the
+        # others that join it only add to that: farther centroids need not be looked for.
+        worth = (leaving if shrinking else budget) * (k + 1.0) / k * (1.0 + 1e-9)
+        place = nearest(
+            search.tree, search.left, search.waiting, records[row], search.place_of[slot], worth
+        )
+        if place < 0:
+            if shrinking:
+                continue
+            return _NOBODY
+        target = search.tree.rows[place]
+        targets[i] = target
+        # Records that join the same group share its imagined mean, kept by the first of them;
+        # a record that leaves alone meets the mean as it is.
+        keeper = i if shrinking else _first_alike(targets, i)
+        if keeper == i:
+            grown[i] = sizes[target]
+            for a in range(attributes):
+                means[i, a] = centres[target, a]
+        joining = 0.0
+        for a in range(attributes):
+            away = records[row, a] - means[keeper, a]
+            joining += away * away
+            means[keeper, a] += away / (grown[keeper] + 1.0)
+        joining *= grown[keeper] / (grown[keeper] + 1.0)
+        grown[keeper] += 1
+        if shrinking:
+            if joining - leaving < least and joining < leaving * (1.0 - _CERTAIN):
+                leaver, least = i, joining - leaving
+        else:
+            added += joining
+            if not added < budget:
+                return _NOBODY
+    return leaver if shrinking else _EVERYBODY
+
+
+@kernel
+def _first_alike(targets, i):
+    first = 0
+    while targets[first] != targets[i]:
+        first += 1
+    return first
 
 
 @kernel
@@ -359,7 +363,6 @@ def _grow_groups(records, rows, size, k, parts):
 @kernel
 def _join_rest(records, rows, size, k, centres, parts):
     count = len(centres)
-    first = 0
     for place in range(count * k, size):
         row = rows[place]
         chosen, least = 0, math.inf

@@ -10,6 +10,7 @@ the distances to boxes. Rounding is monotone, hence no record is ever computed t
 box, and leaving out boxes that are farther than the best record found is exact to the last bit.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
+from microagg.progress import Report, silent
 
 _LEAF = 16
+_LISTS_A_REPORT = 1 << 15
 # Stands for "no row": greater than any row number.
 _NONE = np.int32(2**31 - 1)
 
@@ -76,7 +79,11 @@ def walk_on(
 
 
 def nearest_lists(
-    records: NDArray[np.float64], members: NDArray[np.int32], count: int, looks: int
+    records: NDArray[np.float64],
+    members: NDArray[np.int32],
+    count: int,
+    looks: int,
+    report: Report = silent,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """For each of the rows `members`, `count` others of them that are near, the nearest first.
 
@@ -104,8 +111,11 @@ def nearest_lists(
             squares[first:last],
         )
 
-    middle = members.size // 2
-    run_both(lambda: fill(0, middle), lambda: fill(middle, members.size))
+    for first in range(0, members.size, _LISTS_A_REPORT):
+        last = min(members.size, first + _LISTS_A_REPORT)
+        middle = (first + last) // 2
+        run_both(partial(fill, first, middle), partial(fill, middle, last))
+        report(last / members.size)
     return sequence, lists, squares
 
 
@@ -280,6 +290,7 @@ def _fill_lists(low, high, cells, rows, slots, records, looks, sequence, lists, 
         for a in range(d):
             point[a] = records[current, a]
         for i in range(count):
+            near[i] = current
             near_squares[i] = np.inf
         worst = np.inf
         climbing = slots[current] // _LEAF + leaves

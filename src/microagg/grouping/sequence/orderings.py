@@ -8,8 +8,6 @@ of that section, a short tour, is in `tour`.
 Every sum runs in one fixed order, whatever the number of threads, so every order is reproducible.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,8 +21,6 @@ _TWO_WAY_FROM = 1 << 15
 _STEPS_A_REPORT = 1 << 14
 # Rows whose covariances are summed by themselves before they join the total.
 _BLOCK = 1 << 12
-# Of 53 bits of a score these count; a sum of z-scores errs in the last few.
-_SCORE_BITS = 44
 # Records gathered before their attributes are written out: they stay in the nearest cache.
 _TILE = 64
 
@@ -32,7 +28,7 @@ _TILE = 64
 def order_by_zscore(records: NDArray[np.float64]) -> NDArray[np.int32]:
     """Ascending by the sum of a record's attributes, which are z-scores; ties by row number.
 
-    Sums that only rounding tells apart are ties. O(n (d + log n)) time.
+    O(n (d + log n)) time.
     """
     return sort_stably(_project(records, np.ones(records.shape[1])))[0]
 
@@ -103,21 +99,14 @@ def _centroid(records):
 
 
 def _project(records, loadings):
-    """Scores of the records, those that only rounding tells apart made equal.
-
-    Data on a grid has many equal scores; so ties stay ties, and go by row number.
-    """
     n = len(records)
     scores = np.empty(n)
-    magnitudes = np.zeros(2)
     middle = _middle(n)
     run_both(
-        lambda: _dot(records[:middle], loadings, scores[:middle], magnitudes[:1]),
-        lambda: _dot(records[middle:], loadings, scores[middle:], magnitudes[1:]),
+        lambda: _dot(records[:middle], loadings, scores[:middle]),
+        lambda: _dot(records[middle:], loadings, scores[middle:]),
     )
-    exponent = math.frexp(magnitudes.max())[1]
-    scores *= math.ldexp(1.0, min(1000, _SCORE_BITS - exponent))
-    return np.rint(scores, out=scores)
+    return scores
 
 
 def _first_component(records):
@@ -140,19 +129,13 @@ def _first_component(records):
 
 
 @kernel
-def _dot(records, loadings, scores, magnitude):
-    """Scores, and the greatest sum of absolute terms, on which their rounding errors depend."""
+def _dot(records, loadings, scores):
     n, d = records.shape
-    greatest = 0.0
     for i in range(n):
-        score, size = 0.0, 0.0
+        score = 0.0
         for a in range(d):
-            term = records[i, a] * loadings[a]
-            score += term
-            size += abs(term)
+            score += records[i, a] * loadings[a]
         scores[i] = score
-        greatest = max(greatest, size)
-    magnitude[0] = greatest
 
 
 @kernel

@@ -19,6 +19,8 @@ from microagg.kernels.threads import run_both
 from microagg.progress import Report, silent
 
 _DEFAULT_CLUSTERS = (1, 2, 5, 10, 20, 50, 100, 200)
+_DEFAULT_CLUSTERS_OF_MANY = (50, 200)
+_MANY = 10_000
 _ENOUGH = 1e-7
 # Inserting the members of a cluster takes time as the square of their number.
 _LARGEST_CLUSTER = 4096
@@ -39,7 +41,7 @@ def reorder(
 
     clusters: how many clusters k-means starts from; of several numbers the best result is kept
     (the paper tries 1 to 200). Each start is drawn on its own: what a number yields does not depend
-    on the others, so more numbers are never worse. None tries a handful.
+    on the others, so more numbers are never worse. None tries eight, or two from 10,000 records.
     turn: when a round no longer helps, go on from the other end of the line, until that does not
     help either. False is the paper's algorithm to the letter: every line starts at the record
     farthest from the centroid. Turning takes two to four times as many rounds and loses less.
@@ -48,9 +50,9 @@ def reorder(
     the nearest record not yet in line, O(n d) each at worst. The first round inserts whole
     clusters, in O(m^2 d) time for one of m members. Memory is O(n d).
 
-    Departures from the paper: a cluster of more than 4096 members is first cut into compact pieces
-    of at most so many; insertion costs are kept and brought up to date rather than computed anew;
-    ties go to the record, then to the left neighbour, that comes first in the input.
+    Departures from the paper: turning; a cluster of more than 4096 members is first cut into
+    compact pieces of at most so many; insertion costs are kept and brought up to date rather than
+    computed anew; ties go to the record, then to the left neighbour, that comes first in the input.
     """
     wanted = _cluster_numbers(clusters, len(records))
     seed = int(rng.integers(2**63))
@@ -93,7 +95,7 @@ def _both(begin, pair, tell):
 
 def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
     if clusters is None:
-        clusters = _DEFAULT_CLUSTERS
+        clusters = _DEFAULT_CLUSTERS if n < _MANY else _DEFAULT_CLUSTERS_OF_MANY
     numbers = [clusters] if isinstance(clusters, int | np.integer) else clusters
     return sorted({max(1, min(int(number), n)) for number in numbers})
 
@@ -198,7 +200,7 @@ def _fill_line(tree, left, waiting, groups, starts, labels, widest, start, line,
     while filled < until:
         current = start
         if filled > 0:
-            current = nearest(tree, left, waiting, points[line[filled - 1]], np.int64(-1))
+            current = nearest(tree, left, waiting, points[line[filled - 1]], np.int64(-1), math.inf)
         group = labels[current]
         members = starts[group + 1] - starts[group]
         for i in range(members):
@@ -232,20 +234,22 @@ def _insert(columns, places, rows, members, following, lengths, costs, sides, aw
     following[0] = 0
     if members == 1:
         return
-    _distances(columns, 0, 1, members, away)
-    far = 1
+    # Typed: literals would have the functions they are passed to compiled once more.
+    head, tail, third = np.int64(0), np.int64(1), np.int64(2)
+    _distances(columns, head, tail, members, away)
+    far = tail
     for i in range(2, members):
         if away[i] > away[far] or (away[i] == away[far] and rows[places[i]] < rows[places[far]]):
             far = i
-    _swap(columns, places, far, 1)
+    _swap(columns, places, far, tail)
     away[far] = away[1]
-    lengths[0] = _distance(columns, 0, 1)
+    lengths[0] = _distance(columns, head, tail)
     following[0] = 1
     following[1] = -1
     for i in range(2, members):
         costs[i] = away[i]
         sides[i] = 0
-    _distances(columns, 1, 2, members, away)
+    _distances(columns, tail, third, members, away)
     for i in range(2, members):
         costs[i] = costs[i] + away[i] - lengths[0]
     for slot in range(2, members):
@@ -258,7 +262,7 @@ def _insert(columns, places, rows, members, following, lengths, costs, sides, aw
                     best = i
             if sides[best] >= 0:
                 break
-            _distances(columns, best, 0, slot, away)
+            _distances(columns, best, head, slot, away)
             costs[best] = math.inf
             for i in range(slot):
                 after = following[i]
@@ -407,8 +411,11 @@ def hide(tree, left, waiting, place):
 
 
 @kernel
-def nearest(tree, left, waiting, x, barred):
-    """The place of the waiting point nearest to `x`, other than `barred`; ties to the least row."""
+def nearest(tree, left, waiting, x, barred, within):
+    """The place of the waiting point nearest to `x`, other than `barred`; ties to the least row.
+
+    -1 if none is nearer than the square root of `within`.
+    """
     points, rows, edges, low, high = tree.points, tree.rows, tree.edges, tree.low, tree.high
     leaves = left.size >> 1
     attributes = x.size
@@ -417,7 +424,7 @@ def nearest(tree, left, waiting, x, barred):
     nodes[0] = 1
     bounds[0] = 0.0
     pending = 1
-    least = math.inf
+    least = within
     found = np.int64(-1)
     while pending > 0:
         pending -= 1
@@ -459,7 +466,7 @@ def nearest(tree, left, waiting, x, barred):
             for a in range(attributes):
                 apart = points[place, a] - x[a]
                 square += apart * apart
-            if square < least or (square == least and rows[place] < rows[found]):
+            if square < least or (square == least and found >= 0 and rows[place] < rows[found]):
                 least = square
                 found = place
     return found

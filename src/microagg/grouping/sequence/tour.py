@@ -13,6 +13,7 @@ No chance is involved beyond a generator with a fixed seed: the same records giv
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.errors import InputError
 from microagg.grouping.sequence.nearest import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
@@ -48,8 +49,9 @@ def order_by_tour(records: NDArray[np.float64], report: Report = silent) -> NDAr
     everyone = np.arange(n, dtype=np.int32)
     if n < 4:
         return np.concatenate([everyone[start : start + 1], np.delete(everyone, start)])
-    sequence, lists, squares = nearest_lists(records, everyone, _NEIGHBOURS, _LOOKS)
-    report(0.1)
+    sequence, lists, squares = nearest_lists(
+        records, everyone, _NEIGHBOURS, _LOOKS, lambda share: report(0.1 * share)
+    )
     number = np.empty(n, np.int32)
     number[sequence] = everyone
     points = np.ascontiguousarray(records[sequence])
@@ -69,15 +71,17 @@ def _greedy_path(points, lists, squares, start):
     """
     n = len(points)
     links = np.full((n, 2), -1, np.int32)
-    ends = np.arange(n, dtype=np.int32)
     pieces = np.arange(n, dtype=np.int32)
-    rows = ends
+    rows = np.arange(n, dtype=np.int32)
     left = n
     while True:
         edges, lengths = _edges(rows, lists, squares, pieces)
-        left -= _join(edges, sort_stably(lengths)[0], links, pieces, start)
+        joined = _join(edges, sort_stably(lengths)[0], links, pieces, start)
+        left -= joined
         if left == 1:
             return _follow(links, start)
+        if joined == 0:
+            raise InputError("the records lie too far apart for distances; standardise them")
         ends = np.flatnonzero((links[:, 1] < 0) & ((links[:, 0] < 0) | (np.arange(n) != start)))
         rows, lists, squares = nearest_lists(points, ends.astype(np.int32), _NEIGHBOURS, _LOOKS)
 
@@ -213,8 +217,9 @@ def _search(
     """Make moves around the waiting stops until none helps; after each shake, if there are any.
 
     A move is written p a..z q ... c f: the stretch a..z, which starts at the stop looked at, goes
-    between c and f, either way round; or, with z = a and q = p, the edges a-p and c-f are swapped for
-    a-c and p-f. A shake is a move too, but a bad one. Returns after a good many moves.
+    between c and f, either way round (Or-opt); or, with z = a and q = p, the edges a-p and c-f make
+    way for a-c and p-f (2-opt). A shake is a move too, but a bad one. Without shakes, the search
+    pauses after a good many moves. Returns how many were made.
     """
     size = tour.size
     count = lists.shape[1]
@@ -274,14 +279,14 @@ def _search(
                 if not shaking:
                     logged = 0
                 for i in range(turns):
-                    # Edges 0-1 and 2-3 become 0-2 and 1-3: the stretch between them is turned round,
-                    # or all the rest, which comes to the same in a ring.
+                    # Edges 0-1 and 2-3 become 0-2 and 1-3: the stretch between them is turned
+                    # round, or all the rest, which comes to the same in a ring.
                     first, last = np.int64(place[swaps[i, 1]]), np.int64(place[swaps[i, 2]])
                     if (place[swaps[i, 0]] + 1) % size != first:
                         first, last = last, first
                     inside = (last - first) % size + 1
                     if 2 * inside > size:
-                        first, last = (last + 1) % size, (first - 1) % size
+                        first = (last + 1) % size
                         inside = size - inside
                     log[logged, 0] = first
                     log[logged, 1] = inside

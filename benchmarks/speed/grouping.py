@@ -1,0 +1,121 @@
+"""MDAV with its index against MDAV by brute force, as ratios in one run.
+
+    python benchmarks/speed/grouping.py [--quick]
+
+Both run on the same records, one after the other, and give the same groups. The bars are meant for
+the full sizes; --quick takes a tenth of the records, to see that it runs.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from microagg.grouping.cluster.mdav import mdav
+from tests.reference import folder
+
+K, D = 3, 10
+
+
+def make(kind, n, d=D):
+    """Standardised records of one kind."""
+    rng = np.random.default_rng(1)
+    if kind == "gaussian":
+        records = rng.normal(size=(n, d))
+    elif kind == "correlated":
+        records = rng.normal(size=(n, 3)) @ rng.normal(size=(3, d)) + 0.2 * rng.normal(size=(n, d))
+    elif kind == "clustered":
+        centres = rng.normal(size=(200, d))
+        records = centres[rng.integers(200, size=n)] + 0.15 * rng.normal(size=(n, d))
+    else:
+        records = np.round(3.0 * np.exp(rng.normal(size=(n, d))))
+    return standardise(records)
+
+
+def standardise(records):
+    """Mean 0, deviation 1."""
+    return np.ascontiguousarray((records - records.mean(axis=0)) / records.std(axis=0))
+
+
+def seconds(records, k=K, prunes=None, times=1):
+    """The best time, and the groups."""
+    best = np.inf
+    for _ in range(times):
+        start = time.perf_counter()
+        order, _ = mdav(records, k, prunes=prunes)
+        best = min(best, time.perf_counter() - start)
+    return best, order
+
+
+def compare_kinds(n):
+    """The bars: 2 for gaussian, 5 for the others, at 100,000 records."""
+    print(f"\nn = {n}, d = {D}, k = {K}: seconds, and how many times faster (wanted)")
+    for kind, wanted in (("gaussian", 2), ("correlated", 5), ("clustered", 5), ("skewed", 5)):
+        records = make(kind, n)
+        ours, order = seconds(records, times=2)
+        brute, expected = seconds(records, prunes=False)
+        same = "same groups" if (order == expected).all() else "DIFFERENT GROUPS"
+        print(f"  {kind:11} {ours:7.2f} {brute:7.2f}   {brute / ours:6.1f}  ({wanted})  {same}")
+
+
+def compare_small():
+    """Never slower than brute force: by n and d."""
+    print("\ngaussian, times faster than brute force (never much below 1)")
+    sizes = (100, 1000, 3000, 6000, 12000)
+    print("    k   d " + "".join(f"{n:8}" for n in sizes))
+    for k in (3, 10):
+        for d in (1, 2, 5, 10, 20, 50):
+            ratios = []
+            for n in sizes:
+                records = make("gaussian", n, d)
+                pairs = [(seconds(records, k, False)[0], seconds(records, k)[0]) for _ in range(5)]
+                ratios.append(min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs))
+            print(f"  {k:3} {d:3} " + "".join(f"{ratio:8.2f}" for ratio in ratios))
+
+
+def growth(n):
+    """How time grows on clustered records: wanted n^1.5 or less."""
+    small, large = make("clustered", n), make("clustered", 4 * n)
+    first, second = seconds(small)[0], seconds(large)[0]
+    power = np.log(second / first) / np.log(4.0)
+    print(f"\nclustered, {n} to {4 * n}: {first:.2f} s to {second:.2f} s, n^{power:.2f} (1.5)")
+
+
+def forest(n, part):
+    """All of the forest data, against brute force on a part of it, extrapolated by n^2."""
+    home = folder()
+    if home is None or not (Path(home) / "forest.parquet").exists():
+        print("\nforest: data not found; set MICROAGG_DATA to its folder")
+        return
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(Path(home) / "forest.parquet")
+    numbers = np.column_stack([column.to_numpy() for column in table.columns]).astype(float)
+    records = standardise(numbers[np.random.default_rng(1).permutation(len(numbers))[:n]])
+    brute = seconds(np.ascontiguousarray(records[:part]), prunes=False)[0]
+    expected = brute * (len(records) / part) ** 2
+    ours = seconds(records)[0]
+    print(
+        f"\nforest, {len(records)} records: {ours:.1f} s; brute force {brute:.2f} s for {part}, "
+        f"so {expected:.0f} s: {expected / ours:.1f} times faster (10)"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the records")
+    scale = 10 if parser.parse_args().quick else 1
+    start = time.perf_counter()
+    seconds(make("gaussian", 4000))
+    print(f"first call: {time.perf_counter() - start:.1f} s, compilation included where not cached")
+    compare_kinds(100_000 // scale)
+    compare_small()
+    growth(50_000 // scale)
+    forest(581_012 // scale, 50_000 // scale)
+
+
+if __name__ == "__main__":
+    main()

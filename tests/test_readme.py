@@ -1,0 +1,14 @@
+import re
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def test_the_examples_run():
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    known: dict = {}
+    for block in blocks:
+        exec(block, known)
+    assert known["groups"].sizes.min() >= 5
+    assert known["released"].shape == known["X"].shape
