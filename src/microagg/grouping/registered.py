@@ -126,7 +126,6 @@ ALL = (
         "Laszlo and Mukherjee 2005; RepOrdMic, section 3",
         "O(n^2) at worst",
         _cbfs,
-        bounded=False,
     ),
     Method(
         "zscore",
