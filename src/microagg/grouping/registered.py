@@ -17,7 +17,7 @@ from microagg.grouping.sequence.orderings import (
     order_by_principal_component,
     order_by_zscore,
 )
-from microagg.grouping.sequence.reorder import reorder
+from microagg.grouping.sequence.reorder import reorder, walk_groups
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import split_lines, split_sorted
 from microagg.grouping.sequence.tour import order_by_tour
@@ -43,8 +43,13 @@ def _by_order(name: str, order_of: Callable[[Task], Order]) -> Callable[[Task], 
 
 
 def _by_walk(group: Callable[[Task], Groups]) -> Callable[[Task], Groups]:
-    """Walk the groups of another method, and split the walk."""
-    return lambda task: _split(task, group(task)[0].astype(np.int32, copy=False))
+    """Walk the groups of another method, each to the nearest next, and split the walk."""
+
+    def walk(task: Task) -> Groups:
+        order, sizes = group(task)
+        return _split(task, walk_groups(task.records, order, sizes, task.report))
+
+    return walk
 
 
 def _univariate(task: Task) -> Groups:

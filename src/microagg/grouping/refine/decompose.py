@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.grouping.sequence.reorder import Tree, hide, nearest, plant
+from microagg.grouping.boxes import Tree, hide, nearest, plant
 from microagg.kernels.compiling import kernel
 from microagg.progress import Report, silent
 

@@ -19,6 +19,9 @@ from microagg.grouping.sequence.costs import integer_gain, make_room, rebase
 from microagg.kernels.compiling import kernel
 
 _CHUNK = 256
+# Costs this close are equal but for rounding. Of equals the longest group is taken, as the papers'
+# loops do: where means are rounded afterwards, even this shows in the last digit of their tables.
+_TIE = 1.0 - 2.0**-50
 # A path this many times dearer than the group that continues it would blur the choice of it.
 _DEAR = 4096.0
 
@@ -62,7 +65,7 @@ def fill_sequence(records, k, integer, sizes, tail):
                         _centre(sums[a], group, float(size))
         oldest = max(base, first - 2 * k + 1)
         path, base = make_room(path, base, oldest, first, first + ends)
-        _choose(group_costs, k, first, ends, sizes, path, base)
+        _choose(group_costs, k, first, ends, 1.0 if integer else _TIE, sizes, path, base)
     for i in range(tail.size):
         tail[i] = path[n + 1 - tail.size + i - base]
 
@@ -97,7 +100,7 @@ def _centre(sums, costs, size):
 
 
 @kernel
-def _choose(group_costs, k, first, ends, sizes, path, base):
+def _choose(group_costs, k, first, ends, tie, sizes, path, base):
     least_size = np.uint64(k)
     for i in range(np.uint64(ends)):
         end = np.uint64(first) + i
@@ -108,7 +111,7 @@ def _choose(group_costs, k, first, ends, sizes, path, base):
         best = least_size
         for size in range(least_size + np.uint64(1), min(2 * least_size, end + np.uint64(1))):
             total = path[at - size] + group_costs[size - least_size, i]
-            less = total < least
+            less = total * tie < least
             best = size if less else best
             least = total if less else least
         path[at] = least
