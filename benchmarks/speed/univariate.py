@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numba
@@ -136,7 +135,8 @@ microagg.optimal_univariate(np.random.default_rng(0).normal(size=70_000), k, **o
 x = np.random.default_rng(0).normal(size=10**7)
 before = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 microagg.optimal_univariate(x, k, **options)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before) / x.nbytes)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print((int(peak.split()[1]) * 1024 - before) / x.nbytes)
 """
 
 
@@ -163,13 +163,12 @@ def cold_start() -> None:
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
         for what, limit in (("first call ever", 10), ("second process", 1)):
             command = [sys.executable, "-c", START]
-            start = time.perf_counter()
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, check=True
             )
-            elapsed = time.perf_counter() - start
-            bar(f"{what}, 1000 values, both algorithms, process and all (s)", elapsed, limit)
-        bar("import microagg (s)", float(done.stdout.split()[0]), 0.3)
+            imported, elapsed = map(float, done.stdout.split())
+            bar(f"{what}: import and 1000 values, by both algorithms (s)", elapsed, limit)
+        bar("import microagg (s)", imported, 0.3)
 
 
 def main() -> None:

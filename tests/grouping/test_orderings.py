@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from microagg.grouping.sequence import orderings
 from microagg.grouping.sequence.orderings import (
     farthest_from_centroid,
-    lines_in_order,
     order_by_nearest_next,
     order_by_principal_component,
     order_by_zscore,
 )
+from microagg.grouping.sequence.split import lines_in_order
 from tests.naive import orderings as naive
 from tests.reference import load
 

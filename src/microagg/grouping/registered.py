@@ -12,14 +12,13 @@ from microagg.grouping.cluster.vmdav import vmdav
 from microagg.grouping.methods import Groups, Method, Task, find
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.orderings import (
-    lines_in_order,
     order_by_nearest_next,
     order_by_principal_component,
     order_by_zscore,
 )
 from microagg.grouping.sequence.reorder import reorder, walk_groups
 from microagg.grouping.sequence.sorting import sort_stably
-from microagg.grouping.sequence.split import split_lines, split_sorted
+from microagg.grouping.sequence.split import split_sequence, split_sorted
 from microagg.grouping.sequence.tour import order_by_tour
 
 Order = NDArray[np.int32]
@@ -28,7 +27,7 @@ Order = NDArray[np.int32]
 def _split(task: Task, order: Order) -> Groups:
     integer = task.whole is not None
     records = task.records if task.whole is None else task.whole
-    return order, split_lines(lines_in_order(records, order), task.k, integer=integer)
+    return order, split_sequence(records, task.k, order=order, integer=integer)
 
 
 def _by_order(name: str, order_of: Callable[[Task], Order]) -> Callable[[Task], Groups]:

@@ -21,8 +21,6 @@ _TWO_WAY_FROM = 1 << 15
 _STEPS_A_REPORT = 1 << 14
 # Rows whose covariances are summed by themselves before they join the total.
 _BLOCK = 1 << 12
-# Records gathered before their attributes are written out: they stay in the nearest cache.
-_TILE = 64
 
 
 def order_by_zscore(records: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -67,18 +65,6 @@ def order_by_nearest_next(
             report(done / n)
         left = _rows_left(tree.slots, order[done - 1], left)
     return order
-
-
-def lines_in_order(records: NDArray[np.float64], order: NDArray[np.int32]) -> NDArray[np.float64]:
-    """The records in this order, one line an attribute: `records[order].T`, contiguous."""
-    n, d = len(order), records.shape[1]
-    lines = np.empty((d, n))
-    middle = _middle(n)
-    run_both(
-        lambda: _gather(records, order, lines, 0, middle),
-        lambda: _gather(records, order, lines, middle, n),
-    )
-    return lines
 
 
 def farthest_from_centroid(records: NDArray[np.float64]) -> int:
@@ -173,21 +159,6 @@ def _squared_distances(records, point, squares):
             away = records[i, a] - point[a]
             total += away * away
         squares[i] = total
-
-
-@kernel
-def _gather(records, order, lines, first, last):
-    d = records.shape[1]
-    tile = np.empty((d, _TILE))
-    for start in range(first, last, _TILE):
-        count = min(_TILE, last - start)
-        for i in range(count):
-            row = order[start + i]
-            for a in range(d):
-                tile[a, i] = records[row, a]
-        for a in range(d):
-            for i in range(count):
-                lines[a, start + i] = tile[a, i]
 
 
 @kernel

@@ -19,6 +19,7 @@ from microagg.kernels.threads import run_both
 _SCAN_UP_TO_K = 14
 # Shorter lines are split before a second thread has started.
 _TWO_WAY_FROM = 1 << 15
+_TILE = 64
 
 
 def split_sorted(
@@ -37,36 +38,47 @@ def split_sorted(
         return _walk(sizes, n)
     if n < 2 * k or k == 1:
         return _undivided(n, k)
-    line = values[np.newaxis]
     if not integer:
         _rescale(values)
-    elif values.dtype.kind == "u" or not _stays_exact(line, k):
+    elif values.dtype.kind == "u" or not _stays_exact(values[np.newaxis], k):
         return _walk(fill_wide(*_wide_input(values, k)), n)
-    return _split_two_way(line, k, integer, fill_sequence if k <= _SCAN_UP_TO_K else _fill_sorted)
+    fill = fill_sequence if k <= _SCAN_UP_TO_K else _fill_sorted
+    return _split_two_way(lambda *part: _part_of_values(values, *part), n, k, integer, fill)
 
 
 def split_sequence(
-    records: NDArray[np.float64], k: int, *, integer: bool = False
+    records: NDArray[np.float64],
+    k: int,
+    *,
+    order: NDArray[np.int32] | None = None,
+    integer: bool = False,
 ) -> NDArray[np.int32]:
-    """Sizes of consecutive groups, from the first to the last, of records (n, d) in any order."""
-    return split_lines(np.ascontiguousarray(records.T), k, integer=integer)
+    """Sizes of consecutive groups, from the first to the last, of records in a line.
 
-
-def split_lines(lines: NDArray[np.float64], k: int, *, integer: bool = False) -> NDArray[np.int32]:
-    """Sizes of consecutive groups of records in any order, given a line an attribute: (d, n).
-
-    Least sum over the attributes of what `split_sorted` would charge; with `integer` they are whole
-    and every group is centred on integers. O(k n d) time.
+    `records` is (n, d); `order` says in which order they stand, as they come if not given. Least
+    sum over the attributes of what `split_sorted` would charge; with `integer` they are whole and
+    every group is centred on integers. O(k n d) time.
     """
-    n = lines.shape[1]
+    n = len(records)
     if n < 2 * k or k == 1:
         return _undivided(n, k)
-    if integer and not _stays_exact(lines, k):
+    if order is None:
+        order = np.arange(n, dtype=np.int32)
+    if integer and not _stays_exact(lines_in_order(records, order), k):
         raise InputError(
             "the records lie too far apart for exact integer centroids; "
             "divide the attributes by a common unit, or ask for means"
         )
-    return _split_two_way(lines, k, integer, fill_sequence)
+    return _split_two_way(
+        lambda *part: _part_of_records(records, order, *part), n, k, integer, fill_sequence
+    )
+
+
+def lines_in_order(records: NDArray[np.float64], order: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The records in this order, one line an attribute: `records[order].T`, contiguous."""
+    lines = np.empty((records.shape[1], order.size))
+    _gather(records, order, lines)
+    return lines
 
 
 def _undivided(n: int, k: int) -> NDArray[np.int32]:
@@ -77,34 +89,55 @@ def _fill_sorted(lines, k, integer, sizes, tail):
     fill_sorted(lines[0], k, 0.0, integer, sizes, tail)
 
 
-def _split_two_way(lines, k, integer, fill):
+def _split_two_way(part, n, k, integer, fill):
     """Split from both ends at once, and join where the two paths are cheapest together.
 
     Groups have at most 2k - 1 members, so among 2k - 1 neighbouring boundaries every split has one.
+    `part(first, last, backwards)` gives that part of the line, an attribute a row.
     """
-    n = lines.shape[1]
     if n < max(_TWO_WAY_FROM, 16 * k):
         sizes = np.empty(n + 1, np.int32)
-        fill(lines, k, integer, sizes, np.empty(0))
+        fill(part(0, n, False), k, integer, sizes, np.empty(0))
         return _walk(sizes, n)
     middle = (n - 2 * k) // 2 + 1
     overlap = middle + 2 * k - 2
     ahead, back = np.empty(overlap + 1, np.int32), np.empty(n - middle + 1, np.int32)
     ahead_costs, back_costs = np.empty(2 * k - 1), np.empty(2 * k - 1)
     run_both(
-        lambda: fill(np.ascontiguousarray(lines[:, :overlap]), k, integer, ahead, ahead_costs),
-        lambda: fill(_mirror(lines[:, middle:]), k, integer, back, back_costs),
+        lambda: fill(part(0, overlap, False), k, integer, ahead, ahead_costs),
+        lambda: fill(part(middle, n, True), k, integer, back, back_costs),
     )
     join = middle + int(np.argmin(ahead_costs + back_costs[::-1]))
     return np.concatenate([_walk(ahead, join), _walk(back, n - join)[::-1]])
 
 
-def _mirror(lines):
-    """The same groups, ascending again, seen from the other end."""
-    turned = lines[:, ::-1]
-    if lines.dtype.kind == "u":
-        return np.ascontiguousarray(lines.max(axis=1, keepdims=True) - turned)
-    return -turned
+def _part_of_values(values, first, last, backwards):
+    """Values that ascend from either end: from the other, they are seen in the mirror."""
+    if not backwards:
+        return values[np.newaxis, first:last]
+    turned = values[np.newaxis, first:last][:, ::-1]
+    return values[last - 1] - turned if values.dtype.kind == "u" else -turned
+
+
+def _part_of_records(records, order, first, last, backwards):
+    part = order[first:last]
+    return lines_in_order(records, np.ascontiguousarray(part[::-1]) if backwards else part)
+
+
+@kernel
+def _gather(records, order, lines):
+    d = records.shape[1]
+    # A few records at a time, so that they stay in the nearest cache until they are written out.
+    tile = np.empty((d, _TILE))
+    for start in range(0, order.size, _TILE):
+        count = min(_TILE, order.size - start)
+        for i in range(count):
+            row = order[start + i]
+            for a in range(d):
+                tile[a, i] = records[row, a]
+        for a in range(d):
+            for i in range(count):
+                lines[a, start + i] = tile[a, i]
 
 
 @kernel
