@@ -205,7 +205,11 @@ def _away_from_zero(numbers: np.ndarray) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="leave forest out")
-    quick = parser.parse_args().quick
+    run(parser.parse_args().quick)
+
+
+def run(quick: bool) -> None:
+    """Measure and show the table; `quick` leaves forest out."""
     header = ["data", "order", "k", "IMHM published", "IMHM", "%", "IMHMI published", "IMHMI", "%"]
     rows = []
     for name, ordering in PUBLISHED:

@@ -9,24 +9,20 @@ Writes benchmarks/results/reporder_table2 and reporder_table3, as .csv and .md.
 """
 
 import argparse
-import csv
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
-from microagg.errors import MicroaggError
-from microagg.grouping.sequence import reorder as reporder
+from benchmarks.measuring import save, show
+from microagg.grouping.boxes import plant
 from microagg.grouping.sequence.kmeans import kmeans
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
+from microagg.grouping.sequence.reorder import farthest, repeat_rounds
 from tests.reference import folder
 
-RESULTS = ROOT / "benchmarks" / "results"
 METHODS = ("mdav", "mdav-mhm", "tsp", "igd", "reporder")
 PUBLISHED_LOSS = {
     ("tarragona", 3): ("16.93", "16.93", "16.93", "15.60", "14.80"),
@@ -67,8 +63,8 @@ def main() -> None:
         times.append(time_row(name, k, raw, last))
         losses[-1]["reporder to the letter"] = times[-1].pop("IL")
         print(name, k, "done", file=sys.stderr, flush=True)
-    save("reporder_table2", f"Information loss in percent, clusterings 1 to {last}", losses)
-    save("reporder_table3", f"RepOrdMic to the letter, one thread, clusterings 1 to {last}", times)
+    publish("reporder_table2", f"Information loss in percent, clusterings 1 to {last}", losses)
+    publish("reporder_table3", f"RepOrdMic to the letter, clusterings 1 to {last}", times)
 
 
 def loss_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]:
@@ -80,12 +76,7 @@ def loss_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]
         elif method == "igd":
             options = {"start": "mdav"}
         row[f"{method} published"] = published
-        try:
-            labels = microagg.partition(raw, k, method=method, **options).labels
-        except (AttributeError, MicroaggError) as reason:
-            print(f"{method}: {reason}", file=sys.stderr)
-            row[f"{method} ours"] = ""
-            continue
+        labels = microagg.partition(raw, k, method=method, **options).labels
         digits = len(published.split(".")[1])
         row[f"{method} ours"] = f"{microagg.information_loss(raw, labels):.{digits}f}"
     return row
@@ -94,16 +85,15 @@ def loss_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]
 def time_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]:
     """The paper's algorithm on one thread; as in the paper, k-means is not timed."""
     records = np.ascontiguousarray((raw - raw.mean(axis=0)) / raw.std(axis=0))
-    tree = reporder.plant(records)
-    start = reporder.farthest(tree, records)
-    run = reporder.repeat_rounds
-    run(tree, np.zeros(len(records), np.int64), k, start, turn=False)  # compiles
+    tree = plant(records)
+    start = farthest(tree, records)
+    repeat_rounds(tree, np.zeros(len(records), np.int64), k, start, turn=False)  # compiles
     seconds, rounds, best = 0.0, 0, np.inf
     for clusters in range(1, last + 1):
         rng = np.random.default_rng([0, clusters])
         labels = kmeans(records, clusters, rng, spread=False)[tree.rows]
         began = time.perf_counter()
-        found = run(tree, labels, k, start, turn=False)
+        found = repeat_rounds(tree, labels, k, start, turn=False)
         seconds += time.perf_counter() - began
         rounds += found.rounds
         best = min(best, found.sse)
@@ -122,18 +112,10 @@ def time_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]
     }
 
 
-def save(stem: str, title: str, rows: list[dict[str, object]]) -> None:
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    names = list(rows[0])
-    with (RESULTS / f"{stem}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    lines = [f"# {title}", "", f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
-    lines += [f"| {' | '.join(str(row[name]) for name in names)} |" for row in rows]
-    text = "\n".join(lines) + "\n"
-    (RESULTS / f"{stem}.md").write_text(text)
-    print(text)
+def publish(stem: str, title: str, rows: list[dict[str, object]]) -> None:
+    table = [list(row.values()) for row in rows]
+    show(title, list(rows[0]), table)
+    save(stem, list(rows[0]), table)
 
 
 if __name__ == "__main__":

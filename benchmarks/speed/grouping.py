@@ -1,4 +1,4 @@
-"""MDAV with its index against MDAV by brute force, as ratios in one run.
+"""MDAV with its index against brute force, and how long the orderings take, as ratios in one run.
 
     python benchmarks/speed/grouping.py [--quick]
 
@@ -14,7 +14,12 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+import microagg
+from benchmarks.measuring import best_times
+from microagg.grouping.boxes import plant
 from microagg.grouping.cluster.mdav import mdav
+from microagg.grouping.sequence.kmeans import kmeans
+from microagg.grouping.sequence.reorder import farthest, repeat_rounds
 from tests.reference import folder
 
 K, D = 3, 10
@@ -98,10 +103,55 @@ def forest(n, part):
     brute = seconds(np.ascontiguousarray(records[:part]), prunes=False)[0]
     expected = brute * (len(records) / part) ** 2
     ours = seconds(records)[0]
+    walks(records)
     print(
         f"\nforest, {len(records)} records: {ours:.1f} s; brute force {brute:.2f} s for {part}, "
         f"so {expected:.0f} s: {expected / ours:.1f} times faster (10)"
     )
+
+
+def orderings(n):
+    """Whole calls that order and split, against numpy.argsort of one column: wanted 12 or less."""
+    X = np.random.default_rng(1).normal(size=(n, D))
+    column = X[:, 0].copy()
+    times = best_times(
+        {
+            "argsort": lambda: np.argsort(column),
+            "zscore": lambda: microagg.partition(X, K, "zscore"),
+            "pca": lambda: microagg.partition(X, K, "pca"),
+        },
+        5,
+    )
+    print(f"\nn = {n}, d = {D}, k = {K}: partition / argsort of one column (12)")
+    for name in ("zscore", "pca"):
+        print(f"  {name:11} {times[name] / times['argsort']:6.1f}")
+
+
+def walks(records):
+    """The two slow orderings on all of forest; the tour must lose less."""
+    print(f"\nforest, {len(records)} records, k = {K}: seconds and SSE")
+    for name in ("npn", "tsp"):
+        start = time.perf_counter()
+        found = microagg.partition(records, K, name)
+        elapsed = time.perf_counter() - start
+        loss = microagg.information_loss(records, found)
+        print(f"  {name:11} {elapsed:7.1f} {loss / 100 * records.size:12.1f}")
+
+
+def iterations():
+    """RepOrdMic from one clustering on EIA: the paper takes 31 ms an iteration."""
+    home = folder()
+    if home is None:
+        return
+    records = standardise(np.loadtxt(home / "eia.csv", delimiter=",", skiprows=1))
+    tree = plant(records)
+    labels = kmeans(records, 20, np.random.default_rng(0), spread=False)[tree.rows]
+
+    def run():
+        return repeat_rounds(tree, labels, K, farthest(tree, records), turn=False)
+
+    elapsed = best_times({"rounds": run}, 5)["rounds"]
+    print(f"\neia, k = {K}: {1000 * elapsed / run().rounds:.1f} ms an iteration of reporder (31)")
 
 
 def main():
@@ -114,6 +164,8 @@ def main():
     compare_kinds(100_000 // scale)
     compare_small()
     growth(50_000 // scale)
+    orderings(1_000_000 // scale)
+    iterations()
     forest(581_012 // scale, 50_000 // scale)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from microagg.grouping.cluster.tree import LEAF, Tree, build, recentre
 
 # Measured: below this many records times k + 1, a plain scan is as fast. Larger groups need fewer
-# searches, but as much upkeep.
+# searches, but as much upkeep; and with more than ten attributes boxes tell ever less.
 _PRUNE_FROM = 1000
 # Measured: opening a node costs as much as reading a leaf, and reading leaves here and there, with
 # boxes to maintain, costs more than reading them all in a row.
@@ -33,7 +33,8 @@ def shrinking(
     d = records.shape[1]
     rows = np.arange(len(records))
     while rows.size >= stop:
-        tries = rows.size >= _PRUNE_FROM * (k + 1) if prunes is None else prunes
+        worth_trying = _PRUNE_FROM * (k + 1) * max(1.0, d / 10) ** 2
+        tries = rows.size >= worth_trying if prunes is None else prunes
         tree = build(records, rows, prunes=tries)
         rebuild_at = stop if not tries else max(stop, int(_REBUILD_AT * rows.size))
         # A short first stretch shows what pruning is worth.
