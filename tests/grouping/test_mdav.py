@@ -84,7 +84,8 @@ def test_promises():
     assert 0.0 < shares[-1] <= 1.0
 
 
-def test_pruning_is_given_up_where_it_does_not_pay():
+def test_pruning_is_given_up_where_it_does_not_pay(monkeypatch):
+    monkeypatch.setattr("microagg.grouping.cluster.shrinking._PRUNE_FROM", 50)
     records = make("gaussian", 4000, 40, 3)
     pruned = []
     for tree, keep in shrinking(records, 2, 3500):
