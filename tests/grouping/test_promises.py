@@ -151,6 +151,51 @@ def test_unknown_methods_get_the_near_names():
         microagg.partition(np.ones((4, 2)), 2, "mdav", gamma=1)
 
 
+@pytest.mark.parametrize(
+    ("method", "options", "sentence"),
+    [
+        ("vmdav", {"gamma": -1}, "gamma must be a number, 0 or more"),
+        ("vmdav", {"gamma": "wide"}, "gamma must be a number, 0 or more"),
+        ("reporder", {"clusters": 0}, "clusters must be a whole number, 1 or more"),
+        ("reporder", {"clusters": []}, "clusters must be a whole number, 1 or more"),
+        ("reporder", {"clusters": [2, 1.5]}, "clusters must be a whole number, 1 or more"),
+        ("reporder", {"clusters": "many"}, "clusters must be a whole number, 1 or more"),
+        ("igd", {"start": "igd"}, "igd cannot start from 'igd' here"),
+        ("igd", {"start": "auto"}, "igd cannot start from 'auto' here"),
+        ("igd", {"start": "univariate"}, "igd cannot start from 'univariate' here"),
+        ("igd", {"start": "mdva"}, "did you mean mdav"),
+    ],
+)
+def test_bad_options_get_one_clear_sentence(method, options, sentence):
+    with pytest.raises(microagg.MicroaggError) as caught:
+        microagg.partition(DATA["ordinary"], 3, method, **options)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("start", ["cbfs", "vmdav", "tsp", "reporder", "zscore"])
+def test_decomposition_never_loses_more_than_its_start(start):
+    X = DATA["ordinary"]
+    before = microagg.information_loss(X, microagg.partition(X, 3, start))
+    after = microagg.information_loss(X, microagg.partition(X, 3, "igd", start=start))
+    assert after <= before * (1 + 1e-12)
+
+
+def test_several_numbers_of_clusters_are_never_worse_than_one_of_them():
+    X = DATA["ordinary"]
+    one = microagg.information_loss(X, microagg.partition(X, 3, "reporder", clusters=4))
+    many = microagg.information_loss(X, microagg.partition(X, 3, "reporder", clusters=range(1, 6)))
+    assert many <= one
+
+
+def test_auto_picks_by_size():
+    from microagg.grouping.registered import _choose
+
+    picks = [_choose(n, 5, 3, False) for n in (100, 10_000, 10**6)]
+    assert picks == ["reporder", "igd", "mdav"]
+    assert _choose(10**6, 1, 3, False) == "univariate"
+    assert [_choose(n, 5, 3, True) for n in (100, 10**6)] == ["tsp", "npn"]
+
+
 def test_methods_describe_themselves():
     for name, description in microagg.methods().items():
         assert description
