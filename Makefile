@@ -20,7 +20,9 @@ check: $(VENV)/.developing
 
 bench: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/speed/univariate.py
+	@$(BIN)/python benchmarks/speed/grouping.py
 	@$(BIN)/python benchmarks/papers/imhmi.py
+	@$(BIN)/python benchmarks/papers/reporder.py
 
 clean:
 	rm -rf $(VENV) demo
