@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
-from benchmarks.measuring import best_times
+from benchmarks.measuring import RESULTS, best_times
 from microagg.grouping.boxes import plant
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.sequence.kmeans import kmeans
@@ -23,6 +23,13 @@ from microagg.grouping.sequence.reorder import farthest, repeat_rounds
 from tests.reference import folder
 
 K, D = 3, 10
+SAID: list[str] = []
+
+
+def say(line):
+    """Print a line, and keep it for the results."""
+    print(line, flush=True)
+    SAID.append(line)
 
 
 def make(kind, n, d=D):
@@ -57,20 +64,20 @@ def seconds(records, k=K, prunes=None, times=1):
 
 def compare_kinds(n):
     """The bars: 2 for gaussian, 5 for the others, at 100,000 records."""
-    print(f"\nn = {n}, d = {D}, k = {K}: seconds, and how many times faster (wanted)")
+    say(f"\nn = {n}, d = {D}, k = {K}: seconds, and how many times faster (wanted)")
     for kind, wanted in (("gaussian", 2), ("correlated", 5), ("clustered", 5), ("skewed", 5)):
         records = make(kind, n)
         ours, order = seconds(records, times=2)
         brute, expected = seconds(records, prunes=False)
         same = "same groups" if (order == expected).all() else "DIFFERENT GROUPS"
-        print(f"  {kind:11} {ours:7.2f} {brute:7.2f}   {brute / ours:6.1f}  ({wanted})  {same}")
+        say(f"  {kind:11} {ours:7.2f} {brute:7.2f}   {brute / ours:6.1f}  ({wanted})  {same}")
 
 
 def compare_small():
     """Never slower than brute force: by n and d."""
-    print("\ngaussian, times faster than brute force (never much below 1)")
+    say("\ngaussian, times faster than brute force (never much below 1)")
     sizes = (100, 1000, 3000, 6000, 12000)
-    print("    k   d " + "".join(f"{n:8}" for n in sizes))
+    say("    k   d " + "".join(f"{n:8}" for n in sizes))
     for k in (3, 10):
         for d in (1, 2, 5, 10, 20, 50):
             ratios = []
@@ -78,7 +85,7 @@ def compare_small():
                 records = make("gaussian", n, d)
                 pairs = [(seconds(records, k, False)[0], seconds(records, k)[0]) for _ in range(5)]
                 ratios.append(min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs))
-            print(f"  {k:3} {d:3} " + "".join(f"{ratio:8.2f}" for ratio in ratios))
+            say(f"  {k:3} {d:3} " + "".join(f"{ratio:8.2f}" for ratio in ratios))
 
 
 def growth(n):
@@ -86,14 +93,14 @@ def growth(n):
     small, large = make("clustered", n), make("clustered", 4 * n)
     first, second = seconds(small)[0], seconds(large)[0]
     power = np.log(second / first) / np.log(4.0)
-    print(f"\nclustered, {n} to {4 * n}: {first:.2f} s to {second:.2f} s, n^{power:.2f} (1.5)")
+    say(f"\nclustered, {n} to {4 * n}: {first:.2f} s to {second:.2f} s, n^{power:.2f} (1.5)")
 
 
 def forest(n, part):
     """All of the forest data, against brute force on a part of it, extrapolated by n^2."""
     home = folder()
     if home is None or not (Path(home) / "forest.parquet").exists():
-        print("\nforest: data not found; set MICROAGG_DATA to its folder")
+        say("\nforest: data not found; set MICROAGG_DATA to its folder")
         return
     import pyarrow.parquet
 
@@ -104,7 +111,7 @@ def forest(n, part):
     expected = brute * (len(records) / part) ** 2
     ours = seconds(records)[0]
     walks(records)
-    print(
+    say(
         f"\nforest, {len(records)} records: {ours:.1f} s; brute force {brute:.2f} s for {part}, "
         f"so {expected:.0f} s: {expected / ours:.1f} times faster (10)"
     )
@@ -122,20 +129,20 @@ def orderings(n):
         },
         5,
     )
-    print(f"\nn = {n}, d = {D}, k = {K}: partition / argsort of one column (12)")
+    say(f"\nn = {n}, d = {D}, k = {K}: partition / argsort of one column (12)")
     for name in ("zscore", "pca"):
-        print(f"  {name:11} {times[name] / times['argsort']:6.1f}")
+        say(f"  {name:11} {times[name] / times['argsort']:6.1f}")
 
 
 def walks(records):
     """The two slow orderings on all of forest; the tour must lose less."""
-    print(f"\nforest, {len(records)} records, k = {K}: seconds and SSE")
+    say(f"\nforest, {len(records)} records, k = {K}: seconds and SSE")
     for name in ("npn", "tsp"):
         start = time.perf_counter()
         found = microagg.partition(records, K, name)
         elapsed = time.perf_counter() - start
         loss = microagg.information_loss(records, found)
-        print(f"  {name:11} {elapsed:7.1f} {loss / 100 * records.size:12.1f}")
+        say(f"  {name:11} {elapsed:7.1f} {loss / 100 * records.size:12.1f}")
 
 
 def iterations():
@@ -151,7 +158,7 @@ def iterations():
         return repeat_rounds(tree, labels, K, farthest(tree, records), turn=False)
 
     elapsed = best_times({"rounds": run}, 5)["rounds"]
-    print(f"\neia, k = {K}: {1000 * elapsed / run().rounds:.1f} ms an iteration of reporder (31)")
+    say(f"\neia, k = {K}: {1000 * elapsed / run().rounds:.1f} ms an iteration of reporder (31)")
 
 
 def main():
@@ -160,13 +167,17 @@ def main():
     scale = 10 if parser.parse_args().quick else 1
     start = time.perf_counter()
     seconds(make("gaussian", 4000))
-    print(f"first call: {time.perf_counter() - start:.1f} s, compilation included where not cached")
+    say(f"first call: {time.perf_counter() - start:.1f} s, compilation included where not cached")
     compare_kinds(100_000 // scale)
     compare_small()
     growth(50_000 // scale)
     orderings(1_000_000 // scale)
     iterations()
     forest(581_012 // scale, 50_000 // scale)
+    if scale == 1:
+        RESULTS.mkdir(exist_ok=True)
+        text = "\n".join(["```", *SAID, "```", ""])
+        (RESULTS / "grouping_speed.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
