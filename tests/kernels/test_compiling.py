@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def announcement(monkeypatch):
-    monkeypatch.setattr(compiling, "ANNOUNCE_AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(compiling, "ANNOUNCE_AFTER_SECONDS", 0.3)
     return compiling._Announcement()
 
 
@@ -33,11 +33,11 @@ def compile_for(announcement, seconds, module="microagg.kernels.somewhere"):
 @pytest.mark.parametrize(
     ("stream", "seconds", "module", "told"),
     [
-        (Terminal(), [0.2, 0.2], "microagg.kernels.somewhere", 1),
-        (Terminal(), [0.03, 0.03, 0.03], "microagg.kernels.somewhere", 1),
+        (Terminal(), [0.6, 0.6], "microagg.kernels.somewhere", 1),
+        (Terminal(), [0.12, 0.12, 0.12], "microagg.kernels.somewhere", 1),
         (Terminal(), [0.001], "microagg.kernels.somewhere", 0),
-        (io.StringIO(), [0.2], "microagg.kernels.somewhere", 0),
-        (Terminal(), [0.2], "somebody.else", 0),
+        (io.StringIO(), [0.6], "microagg.kernels.somewhere", 0),
+        (Terminal(), [0.6], "somebody.else", 0),
     ],
 )
 def test_a_long_compilation_is_announced_once(
