@@ -76,7 +76,9 @@ def _vmdav(task: Task) -> Groups:
 
 def _reorder(task: Task) -> Groups:
     clusters = _checked_clusters(task.options.get("clusters"))
-    return reorder(task.records, task.k, task.rng, task.report, clusters=clusters)
+    order, sizes = reorder(task.records, task.k, task.rng, task.report, clusters=clusters)
+    # The rounds weigh z-scores; only the last line is split anew, about integers.
+    return (order, sizes) if task.whole is None else _split(task, order.astype(np.int32))
 
 
 def _checked_clusters(clusters: Any) -> list[int] | None:
@@ -116,7 +118,7 @@ def _unreachable(_task: Task) -> Groups:
 ALL = (
     Method(
         "auto",
-        "picks a method by n, d and k",
+        "reporder up to 2,000 records, igd up to 50,000, mdav beyond; univariate for one column",
         "microagg",
         "as the method picked",
         _unreachable,
@@ -201,6 +203,7 @@ ALL = (
         "about O(n^1.5) an iteration",
         _reorder,
         options={"clusters": "how many initial clusters, or several numbers to try"},
+        integer=True,
     ),
     Method(
         "igd",
