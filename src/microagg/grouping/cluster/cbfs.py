@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from microagg.grouping.cluster.outside_in import outside_in
 from microagg.grouping.cluster.search import take_group
-from microagg.grouping.cluster.shrinking import shrinking
+from microagg.grouping.cluster.shrinking import close_groups, shrinking
 from microagg.grouping.cluster.tree import COUNT
 from microagg.kernels.compiling import kernel
 from microagg.progress import Report, silent
@@ -32,10 +32,7 @@ def cbfs(
     for tree, keep in shrinking(records, k, 2 * k, prunes=prunes):
         _take_groups(tree, records, k, keep, seeds, seen, order)
         report(1.0 - (tree.left / n) ** 2)
-    order[n - tree.left :] = tree.remaining()
-    sizes = np.full(n // k, k)
-    sizes[-1] += n % k
-    return order, sizes
+    return order, close_groups(order, tree, k)
 
 
 @kernel

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.grouping.cluster.search import farthest, take_group
-from microagg.grouping.cluster.shrinking import shrinking
+from microagg.grouping.cluster.shrinking import close_groups, shrinking
 from microagg.grouping.cluster.tree import COUNT
 from microagg.kernels.compiling import kernel
 from microagg.progress import Report, silent
@@ -34,10 +34,7 @@ def mdav(
     for tree, keep in shrinking(records, k, 2 * k, prunes=prunes):
         _take_groups(tree, records, k, keep, sums, summed, order)
         report(1.0 - (tree.left / n) ** 2)
-    order[n - tree.left :] = tree.remaining()
-    sizes = np.full(n // k, k)
-    sizes[-1] += n % k
-    return order, sizes
+    return order, close_groups(order, tree, k)
 
 
 @kernel

@@ -54,6 +54,14 @@ def shrinking(
         rows = tree.remaining()
 
 
+def close_groups(order: NDArray[np.int64], tree: Tree, k: int) -> NDArray[np.int64]:
+    """Put what is left at the end of `order`, as the last group; the sizes of all, k but for it."""
+    order[order.size - tree.left :] = tree.remaining()
+    sizes = np.full(order.size // k, k)
+    sizes[-1] += order.size % k
+    return sizes
+
+
 def _pays(tree: Tree) -> bool:
     searches, leaves, nodes = tree.work
     return bool(leaves + nodes < _PAYS_BELOW * searches * (tree.left / LEAF))
