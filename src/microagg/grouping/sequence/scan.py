@@ -22,8 +22,8 @@ _CHUNK = 256
 # Costs this close are equal but for rounding. Of equals the longest group is taken, as the papers'
 # loops do: where means are rounded afterwards, even this shows in the last digit of their tables.
 _TIE = 1.0 - 2.0**-50
-# A path this many times dearer than the group that continues it would blur the choice of it.
-_DEAR = 4096.0
+# A path this many times dearer than a group would blur the choice of it.
+_DEAR = 2.0**24
 
 
 @kernel
@@ -65,7 +65,11 @@ def fill_sequence(records, k, integer, sizes, tail):
                         _centre(sums[a], group, float(size))
         oldest = max(base, first - 2 * k + 1)
         path, base = make_room(path, base, oldest, first, first + ends)
-        _choose(group_costs, k, first, ends, 1.0 if integer else _TIE, sizes, path, base)
+        rebase(path, oldest - base, first - base)
+        tie = 1.0 if integer else _TIE
+        _choose(group_costs, k, first, ends, tie, False, sizes, path, base)
+        if _is_dear(path[first + ends - 1 - base], group_costs[k - 1], 2 * k - 1 - first, ends):
+            _choose(group_costs, k, first, ends, tie, True, sizes, path, base)
     for i in range(tail.size):
         tail[i] = path[n + 1 - tail.size + i - base]
 
@@ -100,12 +104,23 @@ def _centre(sums, costs, size):
 
 
 @kernel
-def _choose(group_costs, k, first, ends, tie, sizes, path, base):
+def _is_dear(path, group_costs, first, ends):
+    """Whether a path costs so much that it blurs the choice between some of the groups."""
+    least = math.inf
+    for i in range(max(0, first), ends):
+        cost = group_costs[i]
+        least = cost if 0.0 < cost < least else least
+    return path > _DEAR * least
+
+
+@kernel
+def _choose(group_costs, k, first, ends, tie, careful, sizes, path, base):
+    """The best size for each end; `careful` makes path costs relative anew before each."""
     least_size = np.uint64(k)
     for i in range(np.uint64(ends)):
         end = np.uint64(first) + i
         at = end - np.uint64(base)
-        if path[at - least_size] > _DEAR * group_costs[0, i]:
+        if careful:
             rebase(path, max(0, np.int64(at) - 2 * k + 1), np.int64(at))
         least = path[at - least_size] + group_costs[0, i]
         best = least_size
