@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
+from microagg.kernels.memory import roomy
 from microagg.kernels.threads import run_both
 
 _SIGN = np.uint64(1 << 63)
@@ -33,7 +34,7 @@ def sort_stably(x: NDArray) -> tuple[NDArray[np.int32], NDArray]:
     dropped = max(0, span.bit_length() + row_bits - 64)
 
     keys = np.empty(n, np.uint64)
-    order = np.empty(n, np.int32)
+    order = roomy(n, np.int32)
     values = np.empty_like(x)
     middle = n // 2 if n >= _PARALLEL_FROM else n
 

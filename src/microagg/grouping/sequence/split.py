@@ -13,6 +13,7 @@ from microagg.grouping.sequence.monge import fill_sorted
 from microagg.grouping.sequence.scan import fill_sequence
 from microagg.grouping.sequence.wide import fill_wide
 from microagg.kernels.compiling import kernel
+from microagg.kernels.memory import roomy
 from microagg.kernels.threads import run_both
 
 # Measured: from here on, divide and conquer is faster on sorted values than trying every size.
@@ -101,7 +102,7 @@ def _split_two_way(part, n, k, integer, fill):
         return _walk(sizes, n)
     middle = (n - 2 * k) // 2 + 1
     overlap = middle + 2 * k - 2
-    ahead, back = np.empty(overlap + 1, np.int32), np.empty(n - middle + 1, np.int32)
+    ahead, back = roomy(overlap + 1, np.int32), roomy(n - middle + 1, np.int32)
     ahead_costs, back_costs = np.empty(2 * k - 1), np.empty(2 * k - 1)
     run_both(
         lambda: fill(part(0, overlap, False), k, integer, ahead, ahead_costs),
@@ -115,8 +116,13 @@ def _part_of_values(values, first, last, backwards):
     """Values that ascend from either end: from the other, they are seen in the mirror."""
     if not backwards:
         return values[np.newaxis, first:last]
-    turned = values[np.newaxis, first:last][:, ::-1]
-    return values[last - 1] - turned if values.dtype.kind == "u" else -turned
+    turned = values[first:last][::-1]
+    mirrored = roomy(turned.size, values.dtype)
+    if values.dtype.kind == "u":
+        np.subtract(values[last - 1], turned, out=mirrored)
+    else:
+        np.negative(turned, out=mirrored)
+    return mirrored[np.newaxis]
 
 
 def _part_of_records(records, order, first, last, backwards):
@@ -143,18 +149,13 @@ def _gather(records, order, lines):
 @kernel
 def _walk(sizes, end):
     """Follow the best path back from `end`."""
-    groups = 0
-    at = end
+    found = np.empty(end, np.int32)
+    first = at = end
     while at > 0:
+        first -= 1
+        found[first] = sizes[at]
         at -= sizes[at]
-        groups += 1
-    found = np.empty(groups, np.int32)
-    at = end
-    while groups > 0:
-        groups -= 1
-        found[groups] = sizes[at]
-        at -= sizes[at]
-    return found
+    return found[first:]
 
 
 def _rescale(values: NDArray) -> float:
