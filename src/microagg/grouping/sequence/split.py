@@ -21,6 +21,7 @@ _SCAN_UP_TO_K = 14
 # Shorter lines are split before a second thread has started.
 _TWO_WAY_FROM = 1 << 15
 _TILE = 64
+_NOTHING = np.empty(0, np.int32)
 
 
 def split_sorted(
@@ -109,7 +110,7 @@ def _split_two_way(part, n, k, integer, fill):
         lambda: fill(part(middle, n, True), k, integer, back, back_costs),
     )
     join = middle + int(np.argmin(ahead_costs + back_costs[::-1]))
-    return np.concatenate([_walk(ahead, join), _walk(back, n - join)[::-1]])
+    return _walk(ahead, join, back[: n - join + 1])
 
 
 def _part_of_values(values, first, last, backwards):
@@ -146,16 +147,26 @@ def _gather(records, order, lines):
                 lines[a, start + i] = tile[a, i]
 
 
+def _walk(ahead, join, back=_NOTHING):
+    """Follow the best paths from a boundary to both ends; the sizes they meet, in line."""
+    found = roomy(join + max(0, back.size - 1), np.int32)
+    first, last = _follow(ahead, join, back, found)
+    return found[first:last]
+
+
 @kernel
-def _walk(sizes, end):
-    """Follow the best path back from `end`."""
-    found = np.empty(end, np.int32)
-    first = at = end
+def _follow(ahead, join, back, found):
+    first = last = at = join
     while at > 0:
         first -= 1
-        found[first] = sizes[at]
-        at -= sizes[at]
-    return found[first:]
+        found[first] = ahead[at]
+        at -= ahead[at]
+    at = found.size - join
+    while at > 0:
+        found[last] = back[at]
+        last += 1
+        at -= back[at]
+    return first, last
 
 
 def _rescale(values: NDArray) -> float:
