@@ -1,6 +1,6 @@
 """Optimal univariate microaggregation against numpy.argsort and its peers, as ratios in one run.
 
-    python benchmarks/speed/univariate.py [--n 1000000] [--rounds 9] [--skip-peers]
+    python benchmarks/speed/univariate.py [--n 1000000] [--rounds 15] [--skip-peers]
 
 The peers, microagg1d 0.4.0 and microaggregation 0.1.9, come with the dependency group `bench`.
 """
