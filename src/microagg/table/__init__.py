@@ -1,0 +1,1 @@
+"""The doors: tables in, roles, kinds, matrix; tables out."""
