@@ -5,36 +5,56 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from microagg.aggregation.values import aggregate
+    from microagg.assessment import Assessment, assess
+    from microagg.comparison import compare
     from microagg.errors import MicroaggError
     from microagg.grouping.methods import methods
     from microagg.grouping.partition import partition, partition_columns, partition_many
     from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.groups import Partition
+    from microagg.inspection import inspect
     from microagg.measure.loss import information_loss
+    from microagg.pipeline import protect
+    from microagg.recipe import Recipe
+    from microagg.release import Release
 
 __all__ = [
+    "Assessment",
     "MicroaggError",
     "Partition",
+    "Recipe",
+    "Release",
     "aggregate",
+    "assess",
+    "compare",
     "information_loss",
+    "inspect",
     "methods",
     "optimal_univariate",
     "partition",
     "partition_columns",
     "partition_many",
+    "protect",
 ]
 
 # Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
 _HOMES = {
+    "Assessment": "microagg.assessment",
     "MicroaggError": "microagg.errors",
     "Partition": "microagg.groups",
+    "Recipe": "microagg.recipe",
+    "Release": "microagg.release",
     "aggregate": "microagg.aggregation.values",
+    "assess": "microagg.assessment",
+    "compare": "microagg.comparison",
     "information_loss": "microagg.measure.loss",
+    "inspect": "microagg.inspection",
     "methods": "microagg.grouping.methods",
     "optimal_univariate": "microagg.grouping.sequence.univariate",
     "partition": "microagg.grouping.partition",
     "partition_columns": "microagg.grouping.partition",
     "partition_many": "microagg.grouping.partition",
+    "protect": "microagg.pipeline",
 }
 
 

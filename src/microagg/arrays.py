@@ -1,5 +1,6 @@
 """The door of the numeric core: what arrives becomes a checked NumPy array, or one sentence."""
 
+import math
 import operator
 from typing import Any
 
@@ -145,3 +146,16 @@ def as_labels(labels: ArrayLike | Partition, n: int) -> tuple[NDArray[np.int64],
             "numpy.unique(labels, return_inverse=True)[1] makes them so"
         )
     return array, most + 1
+
+
+def centred(column: NDArray) -> NDArray[np.float64]:
+    """Move and scale a column so that no offset costs digits and no square overflows."""
+    least = column.argmin()
+    if column.dtype.kind == "f":
+        halved = 0.5 if np.abs(column).max() > 2.0**1000 else 1.0
+        distances = column * halved - column[least] * halved
+    else:
+        bits = np.ascontiguousarray(column).view(np.uint64)
+        distances = (bits - bits[least]).astype(np.float64)
+    widest = float(distances.max())
+    return distances if widest == 0.0 else np.ldexp(distances, -math.frexp(widest)[1])

@@ -2,7 +2,8 @@
 
 MicroaggError (a ValueError)
 ├── InputError      the data cannot be used as they are
-└── OptionError     a setting is unknown or out of range
+├── OptionError     a setting is unknown or out of range
+└── PromiseError    a release does not keep what was promised; it was not published
 """
 
 
@@ -19,3 +20,7 @@ class InputError(MicroaggError):
 
 class OptionError(MicroaggError):
     """A setting is unknown or out of range."""
+
+
+class PromiseError(MicroaggError):
+    """A release does not keep what was promised; it was not published."""

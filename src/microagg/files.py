@@ -9,20 +9,34 @@ from typing import TextIO
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[TextIO]:
-    """Open a text file for writing that takes its name only once everything is in it."""
+def whole_path(path: Path) -> Iterator[Path]:
+    """A path to write to, beside the one wanted and of the same suffix.
+
+    The file takes its name once everything is in it and on the disk. After a failure nothing is
+    left of it, and a file that had the name before still has it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name[:100]}.", suffix=path.suffix
+    )
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+        os.close(handle)
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
         # mkstemp makes files for one user only; a release is as public as its folder says.
         mask = os.umask(0)
         os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """Open a text file for writing that takes its name only once everything is in it."""
+    with whole_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        yield stream

@@ -88,7 +88,9 @@ class Recipe(_Settings):
     entity: str | None = None
     attribute_weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
     decimals: (
-        Annotated[int, Field(ge=-15, le=15)] | dict[str, Annotated[int, Field(ge=-15, le=15)]] | None
+        Annotated[int, Field(ge=-15, le=15)]
+        | dict[str, Annotated[int, Field(ge=-15, le=15)]]
+        | None
     ) = None
     reading: ReadingSettings = ReadingSettings()
 

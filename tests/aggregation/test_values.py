@@ -86,7 +86,7 @@ def test_many_columns_keep_shape_order_and_input():
         ([0, 2, 2], "mean", "labels must be the numbers 0 to g - 1, each used at least once"),
         ([0, -1, 0], "mean", "labels must be the numbers 0 to g - 1"),
         ([0, 0, 9**9], "mean", "labels must be the numbers 0 to g - 1"),
-        ([0, 0, 0], "median", "how must be one of mean, integer, but it is 'median'"),
+        ([0, 0, 0], "median", "how must be one of mean, integer, proximity, but it is 'median'"),
         ([0, 0, 0], "integer", "3 of 3 values have a fraction"),
     ],
 )

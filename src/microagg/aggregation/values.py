@@ -1,39 +1,77 @@
 """The value that stands for each record once it is one of a group."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from microagg.aggregation.proximity import proximity_centroids
 from microagg.arrays import as_labels, as_numbers, as_whole_numbers
 from microagg.errors import OptionError
 from microagg.groups import Partition
 from microagg.kernels.group_passes import group_integers, group_means
+from microagg.progress import watch
 
-HOWS = ("mean", "integer")
+# What a group may publish, and the options of each.
+HOWS: dict[str, tuple[str, ...]] = {
+    "mean": (),
+    "integer": (),
+    "proximity": ("distance", "importance", "alpha", "solution", "relative"),
+}
 
 
-def aggregate(X: ArrayLike, labels: ArrayLike | Partition, how: str = "mean") -> NDArray:
-    """What each record publishes: its group's mean, or the nearest integers to it.
+def aggregate(
+    X: ArrayLike,
+    labels: ArrayLike | Partition,
+    how: str = "mean",
+    *,
+    progress: bool | None = None,
+    **options: Any,
+) -> NDArray:
+    """What each record publishes: its group's mean, the nearest integers to it, or a moved centre.
 
     X: numbers, (n,) or (n, d), without missing or infinite values.
     labels: the group, 0 to g - 1, of each record; a Partition will do.
     how: "mean" gives float64; "integer" gives the integers nearest to the means, halves away from
-        zero, exactly: int64, or uint64 for uint64 input.
+        zero, exactly: int64, or uint64 for uint64 input; "proximity" gives centroids that keep a
+        distance from their members, and the mean and variance of every column.
+    progress: show a bar where it takes long: True always, False never, None when a terminal
+        watches.
+    options: of "proximity", see `aggregation.proximity.proximity_centroids`: distance=0.1 in
+        standard deviations, importance=0.001, alpha=0.5, solution="global", relative=False.
 
     The shape is that of X and the rows keep their order. O(n d) time.
     """
     numbers = as_numbers(X, "X", (1, 2))
     groups_of, groups = as_labels(labels, numbers.shape[0])
-    if how not in HOWS:
-        raise OptionError(f"how must be one of {', '.join(HOWS)}, but it is {how!r}")
-    centres_of = _means if how == "mean" else _integers
+    _check_options(how, options)
+    if how == "proximity":
+        with watch("moving centroids", progress) as report:
+            return proximity_centroids(numbers, groups_of, **options, report=report).values
     if how == "integer":
         numbers = as_whole_numbers(numbers, "X")
     if numbers.ndim == 1:
-        return centres_of(numbers, groups_of, groups)[groups_of]
+        return group_centres(numbers, groups_of, groups, how)[groups_of]
     published = np.empty(numbers.shape, np.float64 if how == "mean" else numbers.dtype)
     for column in range(numbers.shape[1]):
-        published[:, column] = centres_of(numbers[:, column], groups_of, groups)[groups_of]
+        centres = group_centres(numbers[:, column], groups_of, groups, how)
+        published[:, column] = centres[groups_of]
     return published
+
+
+def group_centres(column: NDArray, labels: NDArray[np.int64], groups: int, how: str) -> NDArray:
+    """One value a group of a column of float64, int64 or uint64; see `aggregate`."""
+    centres_of = _means if how == "mean" else _integers
+    return centres_of(column, labels, groups)
+
+
+def _check_options(how: str, options: dict[str, Any]) -> None:
+    if how not in HOWS:
+        raise OptionError(f"how must be one of {', '.join(HOWS)}, but it is {how!r}")
+    for name in options:
+        if name not in HOWS[how]:
+            known = f"there are {', '.join(HOWS[how])}" if HOWS[how] else "it has none"
+            raise OptionError(f"how={how!r} has no option {name!r}; {known}")
 
 
 def _means(column: NDArray, labels: NDArray[np.int64], groups: int) -> NDArray[np.float64]:

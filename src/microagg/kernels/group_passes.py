@@ -33,6 +33,31 @@ def group_means(column, labels, groups):
 
 
 @kernel
+def group_weighted_means(column, weights, labels, groups):
+    """The weighted mean of each group; a group without weight counts each member once."""
+    pivots = np.empty(groups)
+    members = np.zeros(groups, np.int64)
+    plain = np.zeros(groups)
+    sums = np.zeros(groups)
+    totals = np.zeros(groups)
+    for i in range(labels.size):
+        label = labels[i]
+        if members[label] == 0:
+            pivots[label] = column[i]
+        members[label] += 1
+        away = column[i] - pivots[label]
+        plain[label] += away
+        sums[label] += weights[i] * away
+        totals[label] += weights[i]
+    for label in range(groups):
+        if totals[label] > 0.0:
+            pivots[label] += sums[label] / totals[label]
+        else:
+            pivots[label] += plain[label] / members[label]
+    return pivots
+
+
+@kernel
 def group_scatter(column, labels, groups):
     """The sum over all groups of squared distances to the group's mean, by Welford's updates."""
     pivots = np.empty(groups)

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from microagg.arrays import as_labels, as_records
+from microagg.arrays import as_labels, as_records, centred
 from microagg.groups import Partition
 from microagg.kernels.group_passes import group_scatter
 
@@ -25,21 +25,8 @@ def information_loss(X: ArrayLike, labels: ArrayLike | Partition) -> float:
     one_group = np.zeros_like(groups_of)
     losses = []
     for column in numbers.T:
-        centred = _centred(column)
-        total = group_scatter(centred, one_group, 1)
+        offsets = centred(column)
+        total = group_scatter(offsets, one_group, 1)
         if total > 0.0:
-            losses.append(group_scatter(centred, groups_of, groups) / total)
+            losses.append(group_scatter(offsets, groups_of, groups) / total)
     return 100.0 * math.fsum(losses) / len(losses) if losses else 0.0
-
-
-def _centred(column: NDArray) -> NDArray[np.float64]:
-    """Move and scale a column so that no offset costs digits and no square overflows."""
-    least = column.argmin()
-    if column.dtype.kind == "f":
-        halved = 0.5 if np.abs(column).max() > 2.0**1000 else 1.0
-        distances = column * halved - column[least] * halved
-    else:
-        bits = np.ascontiguousarray(column).view(np.uint64)
-        distances = (bits - bits[least]).astype(np.float64)
-    widest = float(distances.max())
-    return distances if widest == 0.0 else np.ldexp(distances, -math.frexp(widest)[1])

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.errors import InputError
-from microagg.table.checks import check_table
+from microagg.table.checks import check_names
 
 
 class Frame:
@@ -36,7 +36,9 @@ class Frame:
                 f"column names must be text, but {len(strange)} of {len(self.names)} are of type "
                 f"{type(strange[0]).__name__}; rename them"
             )
-        check_table(self.names, self.rows, "the table")
+        check_names(self.names, "the table")
+        if self.rows == 0:
+            raise InputError("the table has no rows: there is nothing to group")
 
     def column(self, name: str) -> pa.Array:
         """One column in one piece."""
@@ -47,6 +49,16 @@ class Frame:
                 f"column {name!r} mixes values of different types; make them all of one"
             ) from None
         return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+    def hashable(self) -> pa.Table:
+        """The table as Arrow, with what Arrow has no type for as the text Python has for it."""
+        columns = []
+        for name in self.names:
+            try:
+                columns.append(self.column(name))
+            except InputError:
+                columns.append(pa.array([repr(entry) for entry in self._frame[name].to_list()]))
+        return pa.table(columns, self.names)
 
     def rebuild(
         self,
@@ -66,8 +78,10 @@ class Frame:
 
 def as_arrow(native: Any) -> pa.Table:
     """The table as Arrow, without what only its own library knows (an index, say)."""
-    table: pa.Table = nw.from_native(native, eager_only=True).to_arrow()
-    return table.replace_schema_metadata(None) if not isinstance(native, pa.Table) else table
+    if isinstance(native, pa.Table):
+        return native
+    frame = Frame(native)
+    return pa.table([frame.column(name) for name in frame.names], frame.names)
 
 
 def _like(series: Any, array: pa.Array) -> Any:

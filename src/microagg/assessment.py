@@ -1,0 +1,319 @@
+"""Judging a release against the original, whoever made it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.describe import understood
+from microagg.errors import InputError, OptionError
+from microagg.measure.anonymity import closeness, diversity
+from microagg.measure.change import category_loss, numeric_loss, share_changed
+from microagg.measure.figures import judge
+from microagg.progress import Report, silent, watch
+from microagg.recipe import ReadingSettings
+from microagg.table.checks import fingerprint
+from microagg.table.columns import Coded, encode
+from microagg.table.opening import Opened, check_columns, open_table
+from microagg.table.recount import Alike, class_of, count_alike
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Every risk and utility figure of a release.
+
+    columns: those judged, that others may know. k_found: the least number of records that share
+    their values in them. figures: of the columns that have distances, by the names of
+    `microagg.measure.figures`; over `judged` records that have all these values before and after.
+    confidential: how diverse each confidential column is within records that look alike.
+    """
+
+    columns: tuple[str, ...]
+    rows_original: int
+    rows_released: int
+    k_found: int
+    unique: int
+    classes: int
+    smallest_class: int
+    median_class: float
+    largest_class: int
+    information_loss: float
+    attribute_losses: dict[str, float]
+    attribute_changes: dict[str, float]
+    judged: int
+    judged_columns: tuple[str, ...]
+    figures: dict[str, Any]
+    confidential: dict[str, dict[str, Any]]
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "columns": list(self.columns),
+            "rows": {"original": self.rows_original, "released": self.rows_released},
+            "k": {"found": self.k_found, "unique_records": self.unique},
+            "classes": {
+                "count": self.classes,
+                "smallest": self.smallest_class,
+                "median": self.median_class,
+                "largest": self.largest_class,
+            },
+            "information_loss": {
+                "total": self.information_loss,
+                "attributes": self.attribute_losses,
+            },
+            "percent_changed": self.attribute_changes,
+            "figures": self.figures,
+            "judged": {"records": self.judged, "columns": list(self.judged_columns)},
+            "confidential": self.confidential,
+            "notes": list(self.notes),
+        }
+
+
+def assess(
+    original: Any,
+    released: Any,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    confidential: Sequence[str] = (),
+    key: str | None = None,
+    known: Sequence[str] | None = None,
+    kinds: dict[str, str] | None = None,
+    orders: dict[str, Sequence[str]] | None = None,
+    sd: float = 5.0,
+    distance: Any = None,
+    importance: Any = None,
+    progress: bool | None = None,
+    reading: dict[str, Any] | None = None,
+) -> Assessment:
+    """Judge a release, also one made by another tool.
+
+    original, released: whatever `protect` takes.
+    quasi_identifiers: columns others may know; if not given, those that the release changed.
+    confidential: columns whose diversity among records that look alike is measured.
+    key: a column in both that says which record is which; without it rows are paired in order.
+    known: which of the quasi-identifiers an intruder knows who links records; all if not given.
+    kinds, orders: as in `Recipe`. sd, distance, importance: as in `microagg.measure.figures.judge`.
+    """
+    settings = ReadingSettings(**(reading or {})).as_reading()
+    with watch("reading", progress) as report:
+        before = open_table(original, settings, report=lambda share: report(share / 2))
+        after = open_table(released, settings, report=lambda share: report(0.5 + share / 2))
+    rows = _paired_rows(before, after, key)
+    names = _judged_columns(before, after, rows, quasi_identifiers, key)
+    for table in (before, after):
+        check_columns([*names, *confidential], table.frame.names)
+    pairs = [
+        _encoded_pair(before, after, rows, name, (kinds or {}).get(name), (orders or {}).get(name))
+        for name in names
+    ]
+    with watch("measuring", progress) as report:
+        return measure(
+            pairs,
+            count_alike(_only(after, names), names),
+            rows_original=before.frame.rows,
+            confidential={name: _codes(after, name) for name in confidential},
+            known=known,
+            sd=sd,
+            distance=distance,
+            importance=importance,
+            report=report,
+            notes=(*before.notes, *after.notes),
+            labels=class_of(_only(after, names), names),
+        )
+
+
+def measure(
+    pairs: Sequence[tuple[Coded, Coded]],
+    alike: Alike,
+    *,
+    rows_original: int,
+    labels: NDArray[np.int64],
+    confidential: dict[str, tuple[NDArray, bool]],
+    known: Sequence[str] | None = None,
+    sd: float = 5.0,
+    distance: Any = None,
+    importance: Any = None,
+    report: Report = silent,
+    notes: tuple[str, ...] = (),
+) -> Assessment:
+    """Every figure of columns before and after, row by row.
+
+    labels: which records look alike; confidential: numbers or codes, and whether they have an
+    order.
+    """
+    names = [after.name for _, after in pairs]
+    losses, changes, varies = {}, {}, []
+    for before, after in pairs:
+        loss_of = numeric_loss if after.numeric else category_loss
+        gaps = (before.missing, after.missing)
+        losses[after.name] = loss_of(before.values, after.values, *gaps)
+        changes[after.name] = share_changed(before.values, after.values, *gaps)
+        if (before.values != before.values[0]).any():
+            varies.append(losses[after.name])
+    numeric = [pair for pair in pairs if pair[1].numeric]
+    whole = np.ones(labels.size, bool)
+    for column in (column for pair in numeric for column in pair):
+        if column.missing is not None:
+            whole &= ~column.missing
+    figures: dict[str, Any] = {}
+    if numeric and whole.any():
+        places = {pair[1].name: place for place, pair in enumerate(numeric)}
+        check_columns(known or (), list(places))
+        original, released = (
+            np.column_stack([_numbers(pair[side])[whole] for pair in numeric]) for side in (0, 1)
+        )
+        figures = judge(
+            original,
+            released,
+            sd=sd,
+            known=None if known is None else [places[name] for name in known],
+            distance=distance,
+            importance=importance,
+            report=report,
+        )
+        # These are counted over all columns and records above.
+        for name in ("k", "unique_records"):
+            del figures[name]
+    return Assessment(
+        columns=tuple(names),
+        rows_original=rows_original,
+        rows_released=labels.size,
+        k_found=alike.k,
+        unique=alike.unique,
+        classes=alike.sizes.size,
+        smallest_class=int(alike.sizes.min()),
+        median_class=float(np.median(alike.sizes)),
+        largest_class=int(alike.sizes.max()),
+        information_loss=float(np.mean(varies)) if varies else 0.0,
+        attribute_losses=losses,
+        attribute_changes=changes,
+        judged=int(whole.sum()) if numeric else 0,
+        judged_columns=tuple(pair[1].name for pair in numeric),
+        figures=figures,
+        confidential={
+            name: {
+                "diversity": diversity(values, labels).to_dict(),
+                "closeness": closeness(values, labels, ordered=ordered).to_dict(),
+            }
+            for name, (values, ordered) in confidential.items()
+        },
+        notes=notes,
+    )
+
+
+def _paired_rows(before: Opened, after: Opened, key: str | None) -> NDArray[np.int64] | None:
+    """For each released row its row in the original; None where rows are paired in order."""
+    if key is None:
+        if before.frame.rows != after.frame.rows:
+            raise InputError(
+                f"the original has {before.frame.rows} records and the release "
+                f"{after.frame.rows}, so rows cannot be paired in order; name a key column that "
+                "is in both"
+            )
+        return None
+    for table in (before, after):
+        check_columns([key], table.frame.names)
+    keys = [_as_text(table.frame.column(key)) for table in (before, after)]
+    for array, what in zip(keys, ("original", "release"), strict=True):
+        if array.null_count or len(array.unique()) < len(array):
+            raise InputError(
+                f"the key {key!r} is missing or repeated in the {what}; "
+                "a key has its own value in every record"
+            )
+    rows = pa.compute.index_in(keys[1], value_set=keys[0])
+    if rows.null_count:
+        raise InputError(
+            f"{rows.null_count} records of the release have a key {key!r} that the original "
+            "does not have"
+        )
+    return np.asarray(rows.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    return array.cast(pa.string())
+
+
+def _judged_columns(
+    before: Opened,
+    after: Opened,
+    rows: NDArray[np.int64] | None,
+    given: Sequence[str] | None,
+    key: str | None,
+) -> list[str]:
+    if given is not None:
+        if not given:
+            raise OptionError("quasi_identifiers must name at least one column")
+        return list(given)
+    common = [name for name in after.frame.names if name in before.frame.names and name != key]
+    changed = [name for name in common if _changed(before, after, rows, name)]
+    if not changed:
+        raise OptionError(
+            "the release changed no column that both tables have; name the columns to judge: "
+            "quasi_identifiers"
+        )
+    return changed
+
+
+def _changed(before: Opened, after: Opened, rows: NDArray[np.int64] | None, name: str) -> bool:
+    one, other = _both(before, after, rows, name)
+    same = [fingerprint(pa.table([array], ["column"])) for array in (one, other)]
+    return same[0] != same[1]
+
+
+def _both(
+    before: Opened, after: Opened, rows: NDArray[np.int64] | None, name: str
+) -> tuple[pa.Array, pa.Array]:
+    """A column before and after, of one type."""
+    one, other = before.frame.column(name), after.frame.column(name)
+    if rows is not None:
+        one = one.take(pa.array(rows))
+    one, other = (
+        array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+        for array in (one, other)
+    )
+    if one.type != other.type:
+        numbers = all(
+            pa.types.is_integer(array.type)
+            or pa.types.is_floating(array.type)
+            or pa.types.is_decimal(array.type)
+            for array in (one, other)
+        )
+        common = pa.float64() if numbers else pa.string()
+        one, other = one.cast(common), other.cast(common)
+    return one, other
+
+
+def _encoded_pair(
+    before: Opened,
+    after: Opened,
+    rows: NDArray[np.int64] | None,
+    name: str,
+    kind: str | None,
+    order: Sequence[str] | None,
+) -> tuple[Coded, Coded]:
+    """A column before and after as numbers: coded together, so that codes mean the same."""
+    one, other = _both(before, after, rows, name)
+    both = encode(
+        name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
+    )
+    return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
+
+
+def _numbers(column: Coded) -> NDArray[np.float64]:
+    return column.values.astype(np.float64)
+
+
+def _only(table: Opened, names: Sequence[str]) -> pa.Table:
+    return pa.table([table.frame.column(name) for name in names], list(names))
+
+
+def _codes(table: Opened, name: str) -> tuple[NDArray, bool]:
+    """A confidential column as numbers or codes, and whether these have an order."""
+    column = understood(name, table.frame.column(name), table.origin)
+    if column is None:
+        raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
+    return column.values, column.numeric

@@ -1,0 +1,184 @@
+"""microagg protect"""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from microagg.cli import options
+from microagg.errors import OptionError
+
+if TYPE_CHECKING:
+    from microagg.release import Release
+
+
+def protect(
+    source: options.Source,
+    k: options.K = None,
+    quasi_identifiers: options.QuasiIdentifiers = None,
+    confidential: options.Confidential = None,
+    identifiers: options.Identifiers = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Where the release goes; the suffix says the format, - is stdout.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("-r", "--report", help="Where the report goes, an HTML file.")
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="The report shows only what the release shows.")
+    ] = False,
+    recipe: options.RecipeFile = None,
+    save_recipe: Annotated[
+        Path | None, typer.Option(help="Write the settings used to a TOML file.")
+    ] = None,
+    method: options.MethodName = None,
+    option: options.Options = None,
+    seed: options.Seed = None,
+    kinds: options.Kinds = None,
+    orders: options.Orders = None,
+    missing: options.Missing = None,
+    within: options.Within = None,
+    small_strata: options.SmallStrata = None,
+    weights: options.Weights = None,
+    entity: options.Entity = None,
+    attribute_weights: options.AttributeWeights = None,
+    decimals: options.Decimals = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    missing_values: options.MissingValues = None,
+    sheet: options.Sheet = None,
+    query: options.Query = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan, with time and memory; write nothing.")
+    ] = False,
+    force: options.Force = False,
+    json: options.AsJson = False,
+) -> None:
+    """Protect a table: a safe release, its certificate and a report."""
+    settings = options.only_given(
+        k=k,
+        quasi_identifiers=options.names(quasi_identifiers),
+        confidential=options.names(confidential),
+        identifiers=options.names(identifiers),
+        method=method,
+        options=options.method_options(option),
+        seed=seed,
+        kinds=options.pairs(kinds, "kinds"),
+        orders=options.orders(orders),
+        missing=missing,
+        within=options.names(within),
+        small_strata=small_strata,
+        weights=weights,
+        entity=entity,
+        attribute_weights=options.numbers(
+            options.pairs(attribute_weights, "attribute-weights"), "attribute-weights"
+        ),
+        decimals=options.decimals(decimals),
+        reading=options.only_given(
+            delimiter=delimiter,
+            encoding=encoding,
+            decimal=decimal,
+            missing_values=missing_values,
+            sheet=sheet,
+            query=query,
+        )
+        or None,
+    )
+    if output is None and not dry_run:
+        raise OptionError("-o says where the release goes, for example -o release.csv")
+    if json and output == "-":
+        raise OptionError("--json and -o - both want standard output; write the release to a file")
+    from microagg.pipeline import settled
+    from microagg.recipe import Recipe
+
+    chosen = settled(None if recipe is None else Recipe.read(recipe), settings)
+    if dry_run:
+        _plan(source, chosen, json)
+        return
+    assert output is not None
+    _run(source, chosen, output, report, public, save_recipe, force, json)
+
+
+def _run(
+    source: str,
+    recipe: Any,
+    output: str,
+    report: Path | None,
+    public: bool,
+    save_recipe: Path | None,
+    force: bool,
+    json: bool,
+) -> None:
+    import microagg
+    from microagg.kernels.compiling import seconds_compiling
+    from microagg.release import certificate_path, refuse_early
+    from microagg.table.formats import form_of
+
+    started = time.perf_counter()
+    to_stream = output == "-"
+    is_file = not to_stream and form_of(output) != "database"
+    written = [path for path in (report, save_recipe) if path is not None]
+    refuse_early(source, output if is_file else None, written, force)
+    release = microagg.protect(source, recipe=recipe)
+    release.write(output, force=force)
+    if report is not None:
+        release.report(report, public=public)
+    if save_recipe is not None:
+        recipe.write(save_recipe)
+    files = {"release": output if not to_stream else "standard output"}
+    if is_file:
+        files["certificate"] = str(certificate_path(Path(output)))
+    if report is not None:
+        files["report"] = str(report)
+    if save_recipe is not None:
+        files["recipe"] = str(save_recipe)
+    seconds = time.perf_counter() - started
+    if json:
+        result = release.certificate.to_dict()
+        options.say_json({**result, "files": files, "seconds": round(seconds, 3)})
+    else:
+        _summary(release, files, seconds, seconds_compiling(), to_stream)
+
+
+def _summary(
+    release: "Release", files: dict[str, str], seconds: float, compiling: float, to_stream: bool
+) -> None:
+    from rich.console import Console
+
+    console = Console(stderr=to_stream, highlight=False)
+    found = release.certificate
+    compiled = f", {compiling:.0f} s of it compiling, once" if compiling > 1 else ""
+    console.print(
+        f"[bold]{found.rows_released} records[/bold] in {found.groups} groups of "
+        f"{found.smallest_group} to {found.largest_group}, by {found.method}.\n"
+        f"Every combination of protected values is shared by at least "
+        f"[bold]{found.k_found}[/bold] {found.counts} ({found.k_asked} asked), counted on what "
+        f"was written.\n"
+        f"Information loss [bold]{found.information_loss:.2f} %[/bold] "
+        f"(0 is none, 100 is one value for all). {seconds:.1f} s{compiled}.",
+        soft_wrap=True,
+    )
+    for note in found.notes:
+        console.print(f"Note: {note}", soft_wrap=True, markup=False)
+    for what, where in files.items():
+        console.print(f"  {what:<12}{where}", soft_wrap=True, markup=False)
+
+
+def _plan(source: str, recipe: Any, json: bool) -> None:
+    from microagg.planning import plan
+
+    found = plan(source, recipe)
+    if json:
+        options.say_json(found.to_dict())
+        return
+    for line in found.sentences():
+        print(line)
+    print("Nothing was written.", file=sys.stderr)

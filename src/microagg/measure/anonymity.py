@@ -1,0 +1,255 @@
+"""Who hides among whom: classes of equal records, and what a class gives away of a secret."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from microagg.arrays import as_labels
+from microagg.errors import InputError
+from microagg.groups import Partition
+from microagg.kernels.compiling import kernel
+
+_NOBODY = np.int32(-1)
+
+
+def classes(columns: Sequence[NDArray] | NDArray) -> NDArray[np.int64]:
+    """The class, 0 to c - 1, of each record: records are in one if they agree in every column.
+
+    columns: one array a column, of integers, floats or truth values; or an (n, d) matrix. Exact:
+    equal means equal, NaN equals NaN, and the two zeros are one. Classes are numbered as they
+    appear. Expected O(n d) time, by hashing.
+    """
+    if isinstance(columns, np.ndarray) and columns.ndim == 2:
+        columns = list(columns.T)
+    arrays = [np.asarray(column) for column in columns]
+    if not arrays:
+        raise InputError("there are no columns to compare; at least one is needed")
+    n = arrays[0].size
+    keys = np.empty((n, len(arrays)), np.uint64)
+    for number, array in enumerate(arrays):
+        if array.shape != (n,):
+            raise InputError(
+                f"every column must have one value a record, {n} as the first, but the shape of "
+                f"column {number} is {array.shape}"
+            )
+        keys[:, number] = _bits(array, number)
+    labels = np.empty(n, np.int64)
+    _label(keys, np.full(1 << max(1, (2 * n - 1).bit_length()), _NOBODY), labels)
+    return labels
+
+
+def _bits(column: NDArray, number: int) -> NDArray[np.uint64]:
+    """Integers that are equal where the values are."""
+    if column.dtype.kind == "f":
+        values = column.astype(np.float64) + 0.0  # makes a negative zero positive
+        values[np.isnan(values)] = np.nan
+        return values.view(np.uint64)
+    if column.dtype.kind not in "biu":
+        raise InputError(
+            f"column {number} must hold numbers, but its type is {column.dtype}; "
+            "give each category a code, as numpy.unique(column, return_inverse=True)[1] does"
+        )
+    return column.astype(np.uint64 if column.dtype.kind == "u" else np.int64).view(np.uint64)
+
+
+@kernel
+def _label(keys, table, labels):
+    """`table` has a power of two of places, more than records: each class's first row."""
+    n, d = keys.shape
+    mask = np.uint64(table.size - 1)
+    count = 0
+    for i in range(n):
+        mixed = np.uint64(0)
+        for a in range(d):
+            mixed = (mixed ^ keys[i, a]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+        while True:
+            row = table[slot]
+            if row < 0:
+                table[slot] = i
+                labels[i] = count
+                count += 1
+                break
+            same = True
+            for a in range(d):
+                if keys[row, a] != keys[i, a]:
+                    same = False
+                    break
+            if same:
+                labels[i] = labels[row]
+                break
+            slot = (slot + np.uint64(1)) & mask
+    return count
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A figure of every group, in short; `worst` is the label of the group that is worst off."""
+
+    least: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    largest: float
+    mean: float
+    worst: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures under their names."""
+        return asdict(self)
+
+
+def _summary(figures: NDArray, worst: np.intp) -> Summary:
+    marks = np.quantile(figures, [0.0, 0.25, 0.5, 0.75, 1.0], method="inverted_cdf")
+    least, lower, median, higher, largest = map(float, marks)
+    return Summary(least, lower, median, higher, largest, float(figures.mean()), int(worst))
+
+
+@dataclass(frozen=True)
+class Anonymity:
+    """How many records share a class.
+
+    k: the size of the smallest class, at least 1; higher is better.
+    alone: how many records are alone in theirs; lower is better.
+    """
+
+    k: int
+    groups: int
+    alone: int
+    sizes: Summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures under their names."""
+        return asdict(self)
+
+
+def anonymity(labels: ArrayLike | Partition) -> Anonymity:
+    """The k that groups or classes keep, and their sizes. O(n) time."""
+    counts = np.bincount(_labelled(labels)[0])
+    return Anonymity(
+        k=int(counts.min()),
+        groups=counts.size,
+        alone=int((counts == 1).sum()),
+        sizes=_summary(counts, counts.argmin()),
+    )
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """How many values of a confidential attribute a group has; higher is better.
+
+    distinct: the number of different values, from 1. Its least is l of distinct l-diversity.
+    entropy: exp(-sum p ln p) over the shares p of the values, from 1 to `distinct`: the number of
+    equally frequent values that would be as hard to guess. Its least is l of entropy l-diversity.
+    """
+
+    distinct: Summary
+    entropy: Summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures under their names."""
+        return asdict(self)
+
+
+def diversity(confidential: NDArray, labels: ArrayLike | Partition) -> Diversity:
+    """l-diversity (Machanavajjhala et al. 2007) of an attribute within groups. O(n log n) time."""
+    runs = _runs(confidential, labels)
+    distinct = np.bincount(runs.groups)
+    shares = runs.counts / runs.sizes[runs.groups]
+    entropy = np.exp(-np.bincount(runs.groups, weights=shares * np.log(shares)))
+    return Diversity(_summary(distinct, distinct.argmin()), _summary(entropy, entropy.argmin()))
+
+
+def closeness(
+    confidential: NDArray, labels: ArrayLike | Partition, *, ordered: bool = True
+) -> Summary:
+    """How far an attribute's distribution within a group is from that among all: t-closeness.
+
+    Between 0 (as among all) and 1; lower is better, and the largest is the t that holds. Li, Li and
+    Venkatasubramanian (2007). ordered: the earth mover's distance when neighbouring values, of m
+    different ones, are 1 / (m - 1) apart: the mean of |share up to v - share up to v among all|
+    over all values v but the last. Else, for categories: half the sum of |p - q|. O(n log n) time.
+    """
+    runs = _runs(confidential, labels)
+    among_all = np.bincount(runs.values, weights=runs.counts)
+    distances = _moved(runs, among_all) if ordered else _apart(runs, among_all)
+    return _summary(distances, distances.argmax())
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Which values occur in which group, and how often: by group, then by value."""
+
+    groups: NDArray[np.int64]
+    values: NDArray[np.int64]  # 0 to m - 1, in the order of the attribute
+    counts: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # of the groups
+    n: int
+
+
+def _runs(confidential: NDArray, labels: ArrayLike | Partition) -> _Runs:
+    column = np.asarray(confidential)
+    groups_of, groups = _labelled(labels)
+    if column.shape != groups_of.shape:
+        raise InputError(
+            f"the confidential attribute must have one value a record, {groups_of.size} in all, "
+            f"but its shape is {column.shape}"
+        )
+    if column.dtype.kind not in "biufUS":
+        raise InputError(
+            f"the confidential attribute must hold numbers or text, but its type is {column.dtype};"
+            " give each category a code first"
+        )
+    distinct, codes = np.unique(column, return_inverse=True)
+    m = distinct.size
+    keys = groups_of * m + codes
+    keys.sort()
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return _Runs(
+        keys[starts] // m,
+        keys[starts] % m,
+        np.diff(starts, append=keys.size),
+        np.bincount(groups_of, minlength=groups),
+        keys.size,
+    )
+
+
+def _apart(runs: _Runs, among_all: NDArray) -> NDArray[np.float64]:
+    """Half the sum of |p - q| for each group: what p has more than q, for both sum to 1."""
+    more = runs.counts / runs.sizes[runs.groups] - among_all[runs.values] / runs.n
+    return np.bincount(runs.groups, weights=np.maximum(0.0, more))
+
+
+def _moved(runs: _Runs, among_all: NDArray) -> NDArray[np.float64]:
+    """The earth mover's distance of each group, in time that does not grow with groups times m.
+
+    From one value of a group to the next its cumulated share c stays, while that among all only
+    grows: so it is below c up to some value and above from there on, and sums over many values come
+    from sums of all up to a value.
+    """
+    m = among_all.size
+    cumulated = np.cumsum(among_all)
+    upto = np.concatenate([[0.0], np.cumsum(cumulated)])
+    first_of_group = np.concatenate([[True], runs.groups[1:] != runs.groups[:-1]])
+    last_of_group = np.concatenate([first_of_group[1:], [True]])
+    before = np.cumsum(runs.counts) - runs.counts
+    within = before - np.maximum.accumulate(np.where(first_of_group, before, 0)) + runs.counts
+    share = within / runs.sizes[runs.groups]
+    starts = runs.values
+    ends = np.where(last_of_group, m, np.append(runs.values[1:], m))
+    turn = np.clip(np.searchsorted(cumulated, share * runs.n, side="right"), starts, ends)
+    below = share * (turn - starts) - (upto[turn] - upto[starts]) / runs.n
+    above = (upto[ends] - upto[turn]) / runs.n - share * (ends - turn)
+    distances = np.bincount(runs.groups, weights=np.maximum(below, 0.0) + np.maximum(above, 0.0))
+    # Before its first value a group has nothing, and all the others have is to be moved.
+    distances += upto[starts[first_of_group]] / runs.n
+    return np.clip(distances / max(1, m - 1), 0.0, 1.0)
+
+
+def _labelled(labels: ArrayLike | Partition) -> tuple[NDArray[np.int64], int]:
+    return as_labels(labels, len(labels) if isinstance(labels, Partition) else np.size(labels))

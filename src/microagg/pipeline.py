@@ -1,0 +1,228 @@
+"""The journey of a table: in, grouped, replaced, checked, out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import microagg
+from microagg.certificate import Certificate
+from microagg.describe import attribute, correlations, understood
+from microagg.errors import InputError, OptionError
+from microagg.grouping.units import Grouped, partition_units
+from microagg.publish import Published, decimals_of, publish, total_loss
+from microagg.recipe import Recipe
+from microagg.release import Release, check_release, sizes_of
+from microagg.report.story import Attribute
+from microagg.table.columns import Coded, encode
+from microagg.table.frames import Frame
+from microagg.table.matrix import as_matrix
+from microagg.table.opening import Opened, Origin, check_columns, open_table
+from microagg.table.recount import class_of
+
+
+def protect(
+    table: Any, *, recipe: Recipe | None = None, progress: bool | None = None, **settings: Any
+) -> Release:
+    """Protect a table: records that others may recognise are grouped, and groups publish one value.
+
+    table: a pandas, Polars or Arrow table, the path of a file or the URL of a database table.
+    recipe: every setting; see `Recipe`, which also says what `settings` there are. Both may be
+        given: settings go before the recipe's own.
+    progress: show a bar: True always, False never, None when a terminal watches.
+
+    The release has the same rows in the same order, without the identifiers; columns that nobody
+    asked to protect are the same as before. It never holds the original.
+    """
+    recipe = settled(recipe, settings)
+    source = open_table(table, recipe.reading.as_reading(), typed=recipe.quasi_identifiers)
+    check_columns(recipe.columns(), source.frame.names)
+    columns = read_columns(source, recipe)
+    grouped = group(source, columns, recipe, progress)
+    weights = _weights(source, recipe)
+    if grouped.kept is not None:
+        columns = [column.rows(grouped.kept) for column in columns]
+        weights = None if weights is None else weights[grouped.kept]
+    published = [
+        publish(column, grouped.partition, weights, decimals_of(recipe.decimals, column.name))
+        for column in columns
+    ]
+    return _released(source, recipe, grouped, columns, published)
+
+
+def settled(recipe: Recipe | None, settings: Mapping[str, Any]) -> Recipe:
+    """The recipe, with single settings put before its own."""
+    if recipe is None:
+        return Recipe(**settings)
+    if not isinstance(recipe, Recipe):
+        raise OptionError(
+            f"recipe must be a Recipe, but an object of type {type(recipe).__name__} arrived; "
+            'Recipe.read("recipe.toml") reads one'
+        )
+    return Recipe(**{**recipe.model_dump(exclude_unset=True), **settings}) if settings else recipe
+
+
+def read_columns(source: Opened, recipe: Recipe) -> list[Coded]:
+    """The quasi-identifiers as numbers."""
+    columns = []
+    for name in recipe.quasi_identifiers:
+        array = source.frame.column(name)
+        column = encode(
+            name,
+            array,
+            recipe.kinds.get(name),
+            recipe.orders.get(name),
+            source.declared_missing(name, array),
+        )
+        if recipe.missing == "error" and column.missing is not None:
+            raise InputError(
+                f"column {name!r} has {int(column.missing.sum())} missing values, and missing is "
+                '"error"; fill them, or say missing="group"'
+            )
+        columns.append(column)
+    return columns
+
+
+def group(
+    source: Opened, columns: list[Coded], recipe: Recipe, progress: bool | None = None
+) -> Grouped:
+    """Who is grouped with whom."""
+    strata = _codes_of(source, recipe.within) if recipe.within else None
+    return partition_units(
+        as_matrix(columns, recipe.attribute_weights),
+        recipe.k,
+        method=recipe.method,
+        seed=recipe.seed,
+        options=recipe.options,
+        strata=strata,
+        strata_name=" and ".join(repr(name) for name in recipe.within),
+        small_strata=recipe.small_strata,
+        entities=_entities(source, recipe),
+        progress=progress,
+    )
+
+
+def _released(
+    source: Opened,
+    recipe: Recipe,
+    grouped: Grouped,
+    columns: list[Coded],
+    published: list[Published],
+) -> Release:
+    labels = pa.array(grouped.partition.labels)
+    replaced = {each.column.name: each.entries.take(labels) for each in published}
+    data = source.frame.rebuild(replaced, recipe.identifiers, grouped.kept)
+    entities = _entities(source, recipe)
+    if entities is not None and grouped.kept is not None:
+        entities = entities[grouped.kept]
+    counted = (*recipe.quasi_identifiers, *(() if grouped.crossed else recipe.within))
+    released = Frame(data)
+    shown = (*counted, *recipe.confidential)
+    table = pa.table([released.column(name) for name in shown], list(shown))
+    checks, alike = check_release(table, recipe.k, counted, entities)
+    certificate = Certificate(
+        version=microagg.__version__,
+        recipe=recipe.to_dict(),
+        method=grouped.partition.method,
+        seed=recipe.seed,
+        counts="records" if entities is None else "entities",
+        k_asked=recipe.k,
+        **sizes_of(alike),
+        rows_read=source.frame.rows,
+        rows_released=released.rows,
+        columns=tuple(released.names),
+        information_loss=total_loss(published),
+        attribute_losses={each.column.name: each.loss for each in published},
+        input_sha256=source.sha256,
+        recipe_sha256=recipe.sha256,
+        checks=checks,
+        notes=(*source.notes, *_notes(recipe, grouped, columns)),
+    )
+    after = [each.column for each in published]
+    return Release(
+        data=data,
+        partition=grouped.partition,
+        recipe=recipe,
+        certificate=certificate,
+        origin=source.origin,
+        counted=counted,
+        entities=entities,
+        attributes=_attributes(table, source.origin, recipe, columns, published),
+        correlations=correlations(after, columns),
+    )
+
+
+def _attributes(
+    table: pa.Table,
+    origin: Origin,
+    recipe: Recipe,
+    columns: list[Coded],
+    published: list[Published],
+) -> tuple[Attribute, ...]:
+    shown = [
+        attribute("quasi-identifier", each.column, before, each.loss, each.changed)
+        for before, each in zip(columns, published, strict=True)
+    ]
+    for name in recipe.confidential:
+        column = understood(name, table[name].combine_chunks(), origin)
+        if column is not None:
+            shown.append(attribute("confidential", column))
+    return tuple(shown)
+
+
+def _notes(recipe: Recipe, grouped: Grouped, columns: list[Coded]) -> list[str]:
+    notes = []
+    if grouped.small:
+        done = "merged with others" if grouped.crossed else "dropped from the release"
+        notes.append(
+            f"{grouped.small} strata had fewer than {recipe.k} members; their {grouped.moved} "
+            f"records were {done}."
+        )
+    for column in columns:
+        kinds = 0 if column.categories is None else len(column.categories)
+        if column.kind == "nominal" and kinds > max(20, column.values.size / (2 * recipe.k)):
+            notes.append(
+                f"{column.name} has {kinds} different values: if it identifies people, drop it as "
+                "an identifier instead."
+            )
+    if recipe.weights is not None and any(column.missing is not None for column in columns):
+        notes.append(
+            "Groups publish a value for all their records, also for those that had none, so "
+            "weighted totals of columns with missing values change."
+        )
+    if recipe.entity is not None and recipe.entity not in recipe.identifiers:
+        notes.append(f"{recipe.entity}, which says to whom a row belongs, stays in the release.")
+    return notes
+
+
+def _codes_of(source: Opened, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """A number for each combination of values, from 0 without gaps."""
+    columns = [source.frame.column(name) for name in names]
+    return class_of(pa.table(columns, list(names)), names)
+
+
+def _entities(source: Opened, recipe: Recipe) -> NDArray[np.int64] | None:
+    if recipe.entity is None:
+        return None
+    missing = source.looked_at(recipe.entity).null_count
+    if missing:
+        raise InputError(
+            f"column {recipe.entity!r} says to whom a row belongs, but {missing} rows have no "
+            "value there; drop those rows or give each an entity of its own"
+        )
+    return _codes_of(source, (recipe.entity,))
+
+
+def _weights(source: Opened, recipe: Recipe) -> NDArray[np.float64] | None:
+    if recipe.weights is None:
+        return None
+    column = encode(recipe.weights, source.looked_at(recipe.weights), "continuous")
+    weights = column.values
+    if column.missing is not None or (weights < 0.0).any() or not weights.any():
+        raise InputError(
+            f"column {recipe.weights!r} holds sampling weights, which must be numbers of 0 or "
+            "more, not all 0 and none missing"
+        )
+    return weights

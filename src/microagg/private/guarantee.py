@@ -1,0 +1,169 @@
+"""The promise of a release, as fields for programs and as a paragraph for people."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from microagg.private.domains import Categories, Domain
+from microagg.private.noise import SIMULATED_SOURCE, SOURCE
+from microagg.private.registry import Method
+
+STANDARD = "epsilon-differential privacy"
+CONDITIONAL = "epsilon-differential privacy given the partition"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a release promises, what it takes for granted and what it leaves open.
+
+    private: False for simulations, which promise nothing.
+    definition: the standard notion, or the one that holds given the partition only.
+    bounds_leaked: the bounds were read from the data, so the release shows its extremes.
+    public: what everybody may know without harm to the promise, as values.
+    Nothing here depends on the data beyond what `public` lists, unless `bounds_leaked` says so.
+    """
+
+    private: bool
+    definition: str
+    standard: bool
+    epsilon: float
+    epsilon_by_column: dict[str, float]
+    method: str
+    neighbours: str
+    bounds_leaked: bool
+    public: dict[str, Any]
+    rows_linked: bool
+    not_protected: tuple[str, ...]
+    composition: str
+    randomness: str
+    text: str = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field, ready for JSON."""
+        fields = asdict(self)
+        fields["not_protected"] = list(self.not_protected)
+        return fields
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def state(
+    method: Method,
+    epsilon: float,
+    shares: Mapping[str, float],
+    domains: Mapping[str, Domain],
+    *,
+    n: int,
+    k: int,
+    bounds_leaked: bool,
+    simulated: bool,
+) -> Guarantee:
+    """The guarantee of a release by this method, in fields and words."""
+    neighbours = "tables of the same number of records that differ in one record, all its columns"
+    composition = (
+        "The epsilons of the columns add up to that of the release, and those of all releases "
+        "about the same people add up to what these people have spent."
+    )
+    open_points = _not_protected(method, bounds_leaked)
+    epsilons = ", ".join(f"{name} {share:g}" for name, share in shares.items())
+    sentences = [
+        f"Method {method.name!r} with epsilon = {epsilon:g} ({epsilons}).",
+        _promise(method),
+        f"Neighbours are {neighbours}.",
+        f"Taken as public: the number of records ({n}), {_size_words(method, k)}the columns' names"
+        + (
+            ". The bounds were read from the data: they are no public knowledge, and the release "
+            "leaks them, so nothing above holds for records at the extremes."
+            if bounds_leaked
+            else " and their bounds or categories; values outside were clamped first, "
+            "or counted as 'other'."
+        ),
+        _row_words(method),
+        f"Not protected: {'; '.join(open_points)}.",
+        composition,
+        f"Source of randomness: {SIMULATED_SOURCE if simulated else SOURCE}.",
+    ]
+    if simulated:
+        sentences.insert(
+            0,
+            "SIMULATION, NOT PRIVATE: this release must not be published. "
+            "A real one by the same settings would carry what follows.",
+        )
+    return Guarantee(
+        private=not simulated,
+        definition=STANDARD if method.standard else CONDITIONAL,
+        standard=method.standard,
+        epsilon=epsilon,
+        epsilon_by_column=dict(shares),
+        method=method.name,
+        neighbours=neighbours,
+        bounds_leaked=bounds_leaked,
+        public={
+            "n": n,
+            "k": k,
+            "columns": list(domains),
+            **({} if bounds_leaked else {"bounds": _bounds(domains)}),
+        },
+        rows_linked=method.linked,
+        not_protected=open_points,
+        composition=composition,
+        randomness=SIMULATED_SOURCE if simulated else SOURCE,
+        text=" ".join(sentences),
+    )
+
+
+def _promise(method: Method) -> str:
+    if method.standard:
+        return (
+            f"It gives {STANDARD} in the standard sense: whoever sees the release learns almost "
+            "the same, up to a factor e^epsilon in every probability, whatever one person's record "
+            "says."
+        )
+    return (
+        f"It gives {CONDITIONAL}: if who is grouped with whom is taken as known, the noisy "
+        "means say almost the same, up to a factor e^epsilon, whatever one person's record says. "
+        "The groups, however, are worked out from the data and show as equal values, so this is "
+        "not differential privacy in the standard sense."
+    )
+
+
+def _size_words(method: Method, k: int) -> str:
+    if method.name == "records":
+        return ""
+    return f"the group size k ({k}), " if method.sized else f"the least group size ({k}), "
+
+
+def _row_words(method: Method) -> str:
+    if method.linked:
+        return "Row i of the release stands for row i of the table."
+    if method.together:
+        return (
+            "The values of a released row belong together, but rows are not those of the table: "
+            "to tell who is in which group would break the promise."
+        )
+    return (
+        "Rows of the release are no records: each column was released for itself and shuffled, so "
+        "nothing can be learnt about how columns depend on each other."
+    )
+
+
+def _not_protected(method: Method, bounds_leaked: bool) -> tuple[str, ...]:
+    """What an attacker may learn all the same."""
+    points = [
+        "that somebody is in the data, as the number of records is public",
+        "what the whole population shows and thereby suggests about anyone in it",
+        "people with several records, or whose records depend on each other, as fully as others",
+    ]
+    if not method.standard:
+        points.insert(0, "who is grouped with whom, and whatever can be inferred from that")
+    if bounds_leaked:
+        points.insert(0, "the least and the greatest value of every column, or its categories")
+    return tuple(points)
+
+
+def _bounds(domains: Mapping[str, Domain]) -> dict[str, Any]:
+    return {
+        name: list(known.names) if isinstance(known, Categories) else [known.low, known.high]
+        for name, known in domains.items()
+    }

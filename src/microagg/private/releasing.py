@@ -1,0 +1,248 @@
+"""Release a table with noise: clamp, group, add noise to group sums, and say what that promises."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.arrays import as_records, check_k
+from microagg.errors import OptionError
+from microagg.groups import Partition
+from microagg.kernels.compiling import kernel
+from microagg.private import budget as budgets
+from microagg.private.domains import (
+    FROM_DATA,
+    Categories,
+    Domain,
+    Range,
+    check_bounds,
+    check_columns,
+)
+from microagg.private.guarantee import Guarantee, state
+from microagg.private.ledger import Ledger, fingerprint
+from microagg.private.noise import add_noise, open_dp, steps_for
+from microagg.private.registry import METHODS, Method, Task, find
+from microagg.private.theory import best_k
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """One column released for itself.
+
+    values: the noisy means of its groups by rank, lowest ranks first; or its categories.
+    counts: the public sizes of the groups; or the noisy counts of the categories, 0 to n.
+    """
+
+    values: NDArray
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateRelease:
+    """A release and its promise.
+
+    data: of the same kind as the table, with as many rows. Only where `guarantee.rows_linked` says
+        so is row i about row i of the table.
+    marginals: with the method "marginals", what was released of each column; `data` is made of it.
+    """
+
+    data: Any
+    guarantee: Guarantee
+    marginals: dict[str, Marginal] | None = None
+
+
+def release(
+    table: Any,
+    *,
+    epsilon: float,
+    bounds: Mapping[str, Any] | str | None = None,
+    method: str,
+    budget: str = "even",
+    k: int | None = None,
+    accept: str | None = None,
+    simulate: bool = False,
+    seed: int | None = None,
+    ledger: Ledger | None = None,
+) -> PrivateRelease:
+    """Publish a table with calibrated noise, and the guarantee that comes with it.
+
+    table: a mapping from names to columns of numbers or text; or numbers, (n, d) or (n,), whose
+        columns are then named "0", "1", ... Without missing values.
+    epsilon: the privacy budget of the whole release: the smaller, the more noise.
+    bounds: what each column may hold, known without looking at the data: {name: (low, high)}, or
+        {name: [text, ...]} for categories (method "marginals" only). Values outside are clamped;
+        texts outside count as "other". "from-data" is for experiments: the release leaks the
+        extremes then, and its guarantee says so.
+    method: see `methods()`. Three promise epsilon-differential privacy in the standard sense:
+        "insensitive", "marginals" and "records". Three hold given the partition only: "mdav",
+        "mdav-columns" and "optimal".
+    budget: how epsilon is divided among columns: "even", "sensitivity" or "optimal"; see
+        `microagg.private.budget`. The paper's MDAV_DP is "mdav" with "sensitivity", its variants
+        _1 and _2 are "even" and "sensitivity".
+    k: the group size. If not given, `suggest_k` of what is public; for the method "optimal", whose
+        groups have the size that pays, k is the least size, 1 if not given.
+    accept: "partition-conditional" is the word that methods of the weaker guarantee ask for.
+    simulate: draw the noise from NumPy, for studies. The result is not private and says so.
+    seed: of a simulation. Real noise has none.
+    ledger: where to write down the epsilon spent on this table, before any noise is drawn.
+
+    Soria-Comas and Domingo-Ferrer, "Differentially Private Data Publishing via Optimal Univariate
+    Microaggregation and Record Perturbation", section 4. Departures: noise is discrete, on a public
+    ruler (see `noise`); results are clamped to the bounds, as in the paper's experiments; and the
+    groups of "insensitive" are not linked to the rows, for that would break its guarantee.
+    """
+    chosen = find(method, accept)
+    columns = check_columns(_columns_of(table))
+    domains = check_bounds(bounds, columns)
+    _check_categories(chosen, domains)
+    epsilon = budgets.check_epsilon(epsilon)
+    shares = budgets.split(epsilon, domains, budget, groups_adapt=chosen.groups_adapt)
+    n = next(iter(columns.values())).size
+    size = _group_size(chosen, k, n, domains, shares)
+    if seed is not None and not simulate:
+        raise OptionError(
+            "a seed would let anyone subtract the noise: real releases have none; "
+            "leave it out, or say simulate=True for a study"
+        )
+    rng = np.random.default_rng(seed) if simulate else None
+    guarantee = state(
+        chosen,
+        epsilon,
+        shares,
+        domains,
+        n=n,
+        k=size,
+        bounds_leaked=isinstance(bounds, str) and bounds == FROM_DATA,
+        simulated=simulate,
+    )
+    if not simulate:
+        open_dp()
+        if ledger is not None:
+            ledger.spend(fingerprint(columns), epsilon, guarantee.definition)
+    partitions, marginals = _draw(chosen, columns, domains, shares, size, rng)
+    if chosen.linked:
+        data = {name: found.values[partitions[name].labels] for name, found in marginals.items()}
+    elif chosen.together:
+        data = {name: np.repeat(found.values, found.counts) for name, found in marginals.items()}
+    else:
+        shuffler = np.random.default_rng() if rng is None else rng
+        data = {name: _shuffled(found, n, shuffler) for name, found in marginals.items()}
+        return PrivateRelease(_like(table, data), guarantee, marginals)
+    return PrivateRelease(_like(table, data), guarantee)
+
+
+def _columns_of(table: Any) -> Mapping[str, Any]:
+    """The one place where a table is taken apart; `_like` puts it together again."""
+    if isinstance(table, Mapping):
+        return table
+    return {str(number): column for number, column in enumerate(as_records(table, "table").T)}
+
+
+def _like(table: Any, columns: Mapping[str, NDArray]) -> Any:
+    if isinstance(table, Mapping):
+        return dict(columns)
+    together = np.column_stack(list(columns.values()))
+    return together[:, 0] if np.ndim(table) == 1 else together
+
+
+def _check_categories(method: Method, domains: Mapping[str, Domain]) -> None:
+    for name, known in domains.items():
+        if isinstance(known, Categories) and not method.categories:
+            able = " or ".join(repr(other.name) for other in METHODS.values() if other.categories)
+            raise OptionError(
+                f"column {name!r} holds categories, which method {method.name!r} cannot average; "
+                f"leave it out, or use {able}"
+            )
+
+
+def _group_size(
+    method: Method,
+    k: int | None,
+    n: int,
+    domains: Mapping[str, Domain],
+    shares: Mapping[str, float],
+) -> int:
+    if method.name == "records":
+        if k not in (None, 1):
+            raise OptionError(
+                "method 'records' puts noise on every record: k must be 1 or left out"
+            )
+        return 1
+    if k is not None:
+        return check_k(k, n)
+    ranges = {name: known for name, known in domains.items() if isinstance(known, Range)}
+    if not method.sized or not ranges:
+        return 1
+    widths = [known.width for known in ranges.values()]
+    return best_k(method.name, n, widths, [shares[name] for name in ranges])
+
+
+def _draw(
+    method: Method,
+    columns: Mapping[str, NDArray],
+    domains: Mapping[str, Domain],
+    shares: Mapping[str, float],
+    k: int,
+    rng: np.random.Generator | None,
+) -> tuple[dict[str, Partition], dict[str, Marginal]]:
+    """The groups of every column of numbers, and the noisy group means or counts of all columns."""
+    numeric = {name: known for name, known in domains.items() if isinstance(known, Range)}
+    partitions: dict[str, Partition] = {}
+    if numeric:
+        values = np.column_stack([known.clamp(columns[name]) for name, known in numeric.items()])
+        epsilons = [shares[name] for name in numeric]
+        found = method.group(Task(values, list(numeric.values()), epsilons, k))
+        partitions = dict(zip(numeric, found, strict=True))
+    marginals = {}
+    for name, known in domains.items():
+        if isinstance(known, Range):
+            groups = partitions[name]
+            means = _noisy_means(known, columns[name], groups, method, shares[name], rng)
+            marginals[name] = Marginal(means, groups.sizes)
+        else:
+            # One record leaves a category and enters another: two counts change by one.
+            counts = add_noise(known.count(columns[name]), 2, shares[name], rng)
+            counts = np.clip(counts, 0, columns[name].size)
+            marginals[name] = Marginal(np.array(known.names, object), counts)
+    return partitions, marginals
+
+
+def _noisy_means(
+    known: Range,
+    column: NDArray[np.float64],
+    groups: Partition,
+    method: Method,
+    epsilon: float,
+    rng: np.random.Generator | None,
+) -> NDArray[np.float64]:
+    steps = steps_for(column.size)
+    sums = _sum_groups(known.to_steps(known.clamp(column), steps), groups.labels, groups.n_groups)
+    sensitivity = steps * groups.n_groups if method.all_change else steps
+    noisy = add_noise(sums, sensitivity, epsilon, rng)
+    return known.from_steps(noisy / groups.sizes, steps)
+
+
+def _shuffled(found: Marginal, n: int, rng: np.random.Generator) -> NDArray:
+    """A column of n values that a marginal stands for, in an order that means nothing."""
+    counts = found.counts if int(found.counts.sum()) == n else _apportion(found.counts, n)
+    return rng.permutation(np.repeat(found.values, counts))
+
+
+def _apportion(counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Whole numbers in proportion to noisy counts that add up to n, by largest remainders."""
+    weights = counts / counts.sum() if counts.any() else np.full(counts.size, 1 / counts.size)
+    exact = n * weights
+    whole = np.floor(exact).astype(np.int64)
+    missing = n - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
+    return whole
+
+
+@kernel
+def _sum_groups(steps, labels, groups):
+    sums = np.zeros(groups, np.int64)
+    for i in range(labels.size):
+        sums[labels[i]] += steps[i]
+    return sums

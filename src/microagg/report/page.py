@@ -1,0 +1,106 @@
+"""One HTML file that a person can read, print, file and send: nothing in it is fetched."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from microagg.files import whole_file
+from microagg.report import charts, numbers
+from microagg.report.comparison import Comparison
+from microagg.report.map import risk_utility_map
+from microagg.report.story import Attribute, Story
+from microagg.report.svg import Svg
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# The sections of a release's page in their order; one without content is left out. Each has a
+# template of its own, named like its anchor.
+_SECTIONS: tuple[tuple[str, str, Callable[[Story], Any]], ...] = (
+    ("guarantee", "What is guaranteed", lambda story: story.guarantee or story.limits),
+    ("done", "What was done", lambda story: story.done or story.roles),
+    ("groups", "The groups", lambda story: story.group_sizes),
+    ("measures", "Risk and usefulness, measured", lambda story: story.figures),
+    ("columns", "Column by column", lambda story: story.attributes),
+    ("correlations", "Relations between columns", lambda story: story.correlations),
+    ("notes", "Notes", lambda story: story.notes),
+    ("certificate", "Certificate", lambda story: story.certificate),
+    ("recipe", "How to repeat it", lambda story: story.recipe or story.reproduce),
+)
+
+
+def render(story: Story) -> str:
+    """The page of a release."""
+    sections = [(anchor, heading) for anchor, heading, told in _SECTIONS if told(story)]
+    return _fill("release.html", story=story, sections=sections)
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The page that compares several ways to protect a table."""
+    columns = zip(*comparison.rows, strict=True)
+    return _fill("comparison.html", comparison=comparison, decimals=list(map(_decimals, columns)))
+
+
+def write(page: Story | Comparison, path: Path | str) -> None:
+    """Write the page; the file appears whole or not at all."""
+    text = render(page) if isinstance(page, Story) else render_comparison(page)
+    with whole_file(Path(path)) as stream:
+        stream.write(text)
+
+
+def _column_chart(attribute: Attribute) -> Svg | None:
+    """The chart that suits the kind of column."""
+    if not attribute.bars:
+        return None
+    if attribute.kind in ("ordinal", "nominal", "boolean"):
+        return charts.category_bars(attribute.name, attribute.bars)
+    return charts.histogram(attribute.name, attribute.bars, dates=attribute.kind == "date")
+
+
+def _decimals(column: Sequence[float | str | None]) -> int | None:
+    """Decimals that suit all numbers of a column, so that they stand in line."""
+    sizes = [abs(cell) for cell in column if isinstance(cell, float) and math.isfinite(cell)]
+    return numbers.decimals_for(max(sizes, default=None))
+
+
+def _fill(template: str, **told: Any) -> str:
+    return _printable(_environment().get_template(template).render(**told))
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("microagg.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=numbers.number,
+        percent=numbers.percent,
+        difference=numbers.difference,
+        decimals_for=numbers.decimals_for,
+        tint=charts.tint,
+    )
+    environment.globals.update(
+        column_chart=_column_chart,
+        group_sizes=charts.group_sizes,
+        heat_cells=charts.heat_cells,
+        risk_utility_map=risk_utility_map,
+    )
+    return environment
+
+
+def _printable(text: str) -> str:
+    """Without the characters HTML and UTF-8 forbid, which column names may well contain."""
+    return "".join(
+        letter
+        if letter in "\n\t" or (letter >= " " and not "\x7f" <= letter <= "\x9f")
+        else "\N{REPLACEMENT CHARACTER}"
+        for letter in text.encode("utf-8", "replace").decode("utf-8")
+    )

@@ -1,0 +1,191 @@
+"""What every door asks of a table, whatever kind of file or database it came from."""
+
+import hashlib
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microagg.errors import InputError, OptionError
+
+_DAY_ZERO = "1970-01-01T"
+
+
+def require(module: str, doing: str, extra: str) -> Any:
+    """Import an optional package, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.split(".")[0].replace("_", "-")
+        raise OptionError(
+            f'{doing} needs the package {package}: pip install "microagg[{extra}]"'
+        ) from None
+
+
+def check_names(names: list[str], what: str) -> None:
+    """Refuse a table without columns, with nameless columns or with one name twice."""
+    if not names:
+        raise InputError(f"{what} has no columns: a table with named columns is needed")
+    if not all(names):
+        place = names.index("") + 1
+        raise InputError(f"{what}: column {place} has no name; every column needs one")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{what} has more than one column {name!r}: rename or drop the others")
+        seen.add(name)
+
+
+def check_table(table: pa.Table, what: str) -> None:
+    """Refuse a table that cannot be used: no columns, nameless or repeated names, no rows."""
+    check_names(table.column_names, what)
+    if table.num_rows == 0:
+        raise InputError(f"{what} has no rows: there is nothing to group")
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file's bytes; a file that cannot be opened is an InputError."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as problem:
+        reason = problem.strerror or "it cannot be opened"
+        raise InputError(f"{path} cannot be read: {reason}") from None
+
+
+def fingerprint(table: pa.Table) -> str:
+    """sha256 over the names, types and values of a table, however it is cut into chunks.
+
+    Values are hashed as they are: two zeros of different sign differ, what lies under a null does
+    not count, and a dictionary column counts as the values it stands for.
+    """
+    digest = hashlib.sha256()
+
+    def add(part: bytes | memoryview) -> None:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+
+    for field, column in zip(table.schema, table.columns, strict=True):
+        column = _decoded(column)
+        add(field.name.encode())
+        add(str(column.type).encode())
+        add(len(column).to_bytes(8, "little"))
+        for part in _canonical(column):
+            add(part)
+    return digest.hexdigest()
+
+
+def _canonical(column: pa.ChunkedArray) -> list[bytes | memoryview]:
+    """Validity and values as bytes that do not depend on chunks or on what nulls hide."""
+    valid = np.packbits(column.is_valid().to_numpy()).tobytes()
+    kind = column.type
+    if kind in (pa.string_view(), pa.string(), pa.large_string()):
+        column = column.cast(pa.large_string()).cast(pa.large_binary())
+        kind = column.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        full = column.fill_null(b"")
+        lengths = pc.binary_length(full).cast(pa.int64()).to_numpy().tobytes()
+        return [valid, lengths, b"".join(chunk for chunk in map(_bytes_of, full.chunks))]
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    elif pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return [valid, column.fill_null(0).to_numpy().tobytes()]
+    return [valid, repr(column.to_pylist()).encode()]
+
+
+def _bytes_of(chunk: pa.Array) -> bytes:
+    chunk = chunk.cast(pa.large_binary())
+    if len(chunk) == 0:
+        return b""
+    offsets = np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk) + 1]
+    data = chunk.buffers()[2]
+    return b"" if data is None else data[offsets[0] : offsets[-1]].to_pybytes()
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column
+
+
+def decoded(table: pa.Table) -> pa.Table:
+    """The same table with dictionary columns as the plain values they stand for."""
+    columns = [_decoded(column) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def trimmed(table: pa.Table) -> pa.Table:
+    """The same table in one chunk, its dictionaries holding only values that some record has.
+
+    A dictionary keeps values nobody has any more, such as those of before a release; a file would
+    carry them along unseen. Order and index types stay.
+    """
+    table = table.unify_dictionaries().combine_chunks()
+    for place, field in enumerate(table.schema):
+        if not pa.types.is_dictionary(field.type):
+            continue
+        column = table.column(place)
+        if column.num_chunks == 0:
+            chunk = pa.DictionaryArray.from_arrays(
+                pa.array([], field.type.index_type),
+                pa.array([], field.type.value_type),
+                ordered=field.type.ordered,
+            )
+        else:
+            chunk = _trim(pa.concat_arrays(column.chunks))
+        table = table.set_column(place, field, chunk)
+    return table
+
+
+def _trim(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    used = np.zeros(len(array.dictionary) + 1, np.int64)
+    # A null points one past the end, which nobody reads.
+    codes = array.indices.cast(pa.int64()).fill_null(used.size - 1).to_numpy(zero_copy_only=False)
+    used[codes] = 1
+    kept = np.flatnonzero(used[:-1])
+    if kept.size == used.size - 1:
+        return array
+    places = np.cumsum(used) - 1
+    indices = pa.array(places[codes], pa.int64(), mask=array.indices.is_null().to_numpy(False))
+    return pa.DictionaryArray.from_arrays(
+        indices.cast(array.type.index_type),
+        array.dictionary.take(pa.array(kept)),
+        ordered=array.type.ordered,
+    )
+
+
+def cast_like(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of a read-back table in the types they were written from.
+
+    Formats with few types give booleans back as 0 and 1, and moments as text; a value that does
+    not fit the type is an InputError naming the column.
+    """
+    if table.column_names != schema.names:
+        raise InputError("the columns that were read back are not the columns that were written")
+    columns = []
+    for field, column in zip(schema, table.columns, strict=True):
+        try:
+            columns.append(_cast(_decoded(column), field.type))
+        except pa.ArrowException:
+            raise InputError(
+                f"column {field.name!r} came back as {column.type}, which cannot be read as "
+                f"the {field.type} that was written"
+            ) from None
+    return pa.table(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if pa.types.is_string(column.type):
+        if pa.types.is_time(kind):
+            column = pc.binary_join_element_wise(_DAY_ZERO, column, "")
+            return column.cast(pa.timestamp(kind.unit)).cast(kind)
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
+            return column.cast(pa.timestamp(kind.unit)).cast(kind)
+    if pa.types.is_decimal(kind) and pa.types.is_floating(column.type):
+        return pc.round(column, kind.scale).cast(kind, safe=False)
+    return column.cast(kind)

@@ -1,0 +1,115 @@
+"""The formats of files and databases, by name and by suffix; each has a module of its own."""
+
+from collections.abc import Callable, Collection
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from microagg.errors import OptionError
+from microagg.progress import Report
+from microagg.table.database import is_database
+from microagg.table.database import shown as shown_address
+from microagg.table.source import Loaded, Reading
+
+_MODULES = {
+    "csv": "csv_files",
+    "arrow": "arrow_files",
+    "excel": "excel_files",
+    "stats": "stats_files",
+    "database": "database",
+}
+_FORMS = {
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat"), "csv"),
+    **dict.fromkeys((".parquet", ".pq", ".feather", ".arrow", ".ipc", ".arrows"), "arrow"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
+    **dict.fromkeys((".sav", ".zsav", ".dta", ".sas7bdat", ".xpt"), "stats"),
+}
+
+
+def form_of(address: str) -> str:
+    """Which format an address is of; "-" is standard input or output, which carry CSV."""
+    if address == "-":
+        return "csv"
+    if is_database(address):
+        return "database"
+    suffix = Path(address).suffix.lower()
+    if suffix not in _FORMS:
+        raise OptionError(
+            f"{Path(address).name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
+            f"there are {', '.join(_FORMS)} and URLs of databases"
+        )
+    return _FORMS[suffix]
+
+
+def shown_name(address: str) -> str:
+    """What to call an address in print: no folders, no passwords."""
+    if address == "-":
+        return "standard input"
+    return shown_address(address) if is_database(address) else Path(address).name
+
+
+def read(
+    form: str, address: str, reading: Reading, typed: Collection[str] | None, report: Report
+) -> Loaded:
+    """Read what is at an address of this format."""
+    module = _module(form)
+    if form == "database":
+        return module.read(address, reading, report)  # type: ignore[no-any-return]
+    if form == "csv":
+        return module.read(Path(address), reading, typed, report)  # type: ignore[no-any-return]
+    return module.read(Path(address), reading, report)  # type: ignore[no-any-return]
+
+
+def write_file(form: str, table: pa.Table, path: Path, layout: Any) -> None:
+    """Write a file of this format, alike if the layout is of the same one."""
+    _module(form).write(table, path, layout)
+
+
+def write_database(
+    table: pa.Table, address: str, check: Callable[[pa.Table], None], force: bool
+) -> None:
+    """Write a database table that takes its name only after it was read back and checked."""
+    _module("database").write(table, address, check, force)
+
+
+def declared_missing(
+    form: str, layout: Any, name: str, array: pa.Array
+) -> NDArray[np.bool_] | None:
+    """Where a column holds codes that its file declares to be missing values."""
+    if form != "stats":
+        return None
+    found: NDArray[np.bool_] | None = _module(form).mask_of_missing(array, layout, name)
+    return found
+
+
+def with_decimal_points(array: pa.Array, layout: Any) -> pa.Array:
+    """Texts of a file with decimal commas as if it had points."""
+    return pc.replace_substring(array, ",", ".") if layout.decimal == "," else array
+
+
+def without_codes(table: pa.Table, layout: Any) -> pa.Table:
+    """The table of a statistics package with its codes for missing values as plain ones."""
+    found: pa.Table = _module("stats").without_codes(table, layout)
+    return found
+
+
+def reading_of(layout: Any) -> Reading:
+    """How to read a text file that was written with this layout."""
+    found: Reading = _module("csv").reading_of(layout)
+    return found
+
+
+def as_texts(column: pa.ChunkedArray, name: str, layout: Any) -> pa.ChunkedArray:
+    """A column as a text file with this layout says it."""
+    found: pa.ChunkedArray = _module("csv").as_texts(column, name, layout)
+    return found
+
+
+def _module(form: str) -> ModuleType:
+    return import_module(f"microagg.table.{_MODULES[form]}")

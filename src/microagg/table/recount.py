@@ -1,0 +1,61 @@
+"""How many records look alike, counted anew on the table itself and not on the groups made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Classes of records that have the same values in some columns.
+
+    sizes: records in each class; units: different entities in each, or the records again.
+    """
+
+    sizes: NDArray[np.int64]
+    units: NDArray[np.int64]
+
+    @property
+    def k(self) -> int:
+        """The least number of units that look alike."""
+        return int(self.units.min())
+
+    @property
+    def unique(self) -> int:
+        """How many records look like no other."""
+        return int((self.sizes == 1).sum())
+
+
+def count_alike(
+    table: pa.Table, names: Sequence[str], entities: NDArray[np.int64] | None = None
+) -> Alike:
+    """Classes of records equal in the columns named. Missing equals missing, NaN equals NaN."""
+    # Numbers keep the count free of column names, which may repeat those of the aggregates.
+    columns = [table[name] for name in names]
+    keys = pa.table(columns, [str(place) for place in range(len(columns))])
+    if entities is None:
+        counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
+        sizes = counted["count_all"].to_numpy()
+        return Alike(sizes, sizes)
+    keys = keys.append_column("entity", pa.array(entities))
+    counted = keys.group_by(keys.column_names[:-1]).aggregate(
+        [([], "count_all"), ("entity", "count_distinct")]
+    )
+    return Alike(counted["count_all"].to_numpy(), counted["entity_count_distinct"].to_numpy())
+
+
+def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """For each record the number of its class, from 0 without gaps."""
+    codes = np.zeros(table.num_rows, np.int64)
+    for name in names:
+        column = table[name].combine_chunks()
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        encoded = column.dictionary_encode(null_encoding="encode")
+        places = encoded.indices.cast(pa.int64()).to_numpy()
+        pairs = codes * (int(places.max()) + 1) + places
+        codes = np.unique(pairs, return_inverse=True)[1]
+    return codes

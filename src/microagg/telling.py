@@ -1,0 +1,233 @@
+"""The story of a release, in words for the person who must decide about it."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from microagg.describe import attribute, correlations, understood
+from microagg.recipe import Recipe
+from microagg.report.story import Attribute, Correlations, Fact, Figure, Story
+from microagg.table.columns import Coded, encode
+from microagg.table.frames import Frame
+from microagg.table.recount import count_alike
+
+if TYPE_CHECKING:
+    from microagg.release import Release
+
+_TREATMENTS = {
+    "continuous": "replaced by the mean of its group",
+    "integer": "replaced by the whole number nearest to the mean of its group",
+    "ordinal": "replaced by the median category of its group",
+    "nominal": "replaced by the commonest category of its group",
+    "boolean": "replaced by the commoner value of its group",
+    "date": "replaced by the mean date of its group",
+}
+
+
+def story_of(release: "Release", *, public: bool) -> Story:
+    """What the report says; a public one says only what the release itself shows."""
+    certificate, recipe = release.certificate, release.recipe
+    frame = Frame(release.data)
+    table = pa.table([frame.column(name) for name in release.counted], list(release.counted))
+    sizes = count_alike(table, release.counted, release.entities).sizes
+    size, groups = np.unique(sizes, return_counts=True)
+    if public:
+        attributes, together = _from_release_alone(release)
+    else:
+        attributes, together = release.attributes, release.correlations
+    units = certificate.counts
+    return Story(
+        title=release.origin.name if not public else "Protected release",
+        public=public,
+        verdict=certificate.passed,
+        verdict_sentence=(
+            f"Every combination of protected values is shared by at least {certificate.k_found} "
+            f"{units}; {certificate.k_asked} were asked for."
+        ),
+        guarantee=_guarantee(release),
+        limits=_limits(recipe),
+        facts=_facts(release, public),
+        done=_done(release, public),
+        roles=_roles(release, attributes),
+        group_sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
+        figures=() if public else _figures(release),
+        attributes=attributes,
+        correlations=together,
+        notes=() if public else certificate.notes,
+        certificate=_certificate_rows(release, public),
+        recipe=_public_recipe(recipe).to_toml() if public else recipe.to_toml(),
+        reproduce="" if public else _command(release),
+        software=f"microagg {certificate.version}",
+        made=certificate.made,
+    )
+
+
+def _guarantee(release: "Release") -> tuple[str, ...]:
+    certificate, recipe = release.certificate, release.recipe
+    units = certificate.counts
+    columns = ", ".join(recipe.quasi_identifiers)
+    others = certificate.k_found - 1
+    first = (
+        f"Somebody who knows a person's {columns} finds at least {certificate.k_found} {units} "
+        f"with the same values here, and cannot tell which one is meant: k-anonymity with k = "
+        f"{certificate.k_found}. Each {units.removesuffix('s').replace('entitie', 'entity')} hides "
+        f"among at least {others} others."
+    )
+    second = (
+        "This was counted again on the release itself after it was written, not taken from the "
+        "groups that were meant."
+        if certificate.release_sha256
+        else "This was counted on the release itself, not taken from the groups that were meant."
+    )
+    third = ()
+    if recipe.within and "within" not in recipe.options:
+        inside = ", ".join(recipe.within)
+        third = (f"Groups lie within {inside}, so knowing that too does not help.",)
+        if not set(recipe.within) <= set(release.counted):
+            third = (
+                f"Small strata of {inside} were merged with others: the count holds without "
+                "these columns, not with them.",
+            )
+    return (first, second, *third)
+
+
+def _limits(recipe: Recipe) -> tuple[str, ...]:
+    columns = ", ".join(recipe.quasi_identifiers)
+    limits = [
+        f"The promise is about {columns}. Columns that were kept as they are may identify somebody "
+        "on their own, if others know them.",
+        "It hides who is who, not what all those alike share: if a whole group has the same "
+        "confidential value, that value is disclosed.",
+        "It is not differential privacy: it says nothing about what several releases of the same "
+        "people tell together.",
+    ]
+    if recipe.entity is None:
+        limits.append("It counts records: a person with several records counts several times.")
+    return tuple(limits)
+
+
+def _facts(release: "Release", public: bool) -> tuple[Fact, ...]:
+    certificate = release.certificate
+    facts = [
+        Fact("k found", certificate.k_found),
+        Fact("k asked for", certificate.k_asked),
+        Fact("records", certificate.rows_released),
+        Fact("groups", certificate.groups),
+    ]
+    if not public:
+        facts.append(Fact("information loss", f"{certificate.information_loss:.2f} %"))
+    return tuple(facts)
+
+
+def _figures(release: "Release") -> tuple[Figure, ...]:
+    return (
+        Figure(
+            "Information loss",
+            f"{release.certificate.information_loss:.2f} %",
+            "The share of the variation in the protected columns that is gone: 0 is no change, "
+            "100 is one value for all.",
+            "lower",
+            "utility",
+        ),
+    )
+
+
+def _done(release: "Release", public: bool) -> tuple[str, ...]:
+    certificate, recipe = release.certificate, release.recipe
+    steps = []
+    if recipe.identifiers:
+        steps.append(f"Dropped {', '.join(recipe.identifiers)}, which identify people directly.")
+    within = f" within {', '.join(recipe.within)}" if recipe.within else ""
+    steps.append(
+        f"Grouped {certificate.counts} that are alike in {', '.join(recipe.quasi_identifiers)}"
+        f"{within}, at least {recipe.k} in each group, by the method {certificate.method}."
+    )
+    steps.append(
+        "Replaced these values by one for the whole group"
+        + (f", weighted by {recipe.weights}" if recipe.weights else "")
+        + "."
+    )
+    dropped = certificate.rows_read - certificate.rows_released
+    if dropped and not public:
+        steps.append(f"Left out {dropped} records of strata with fewer than {recipe.k} members.")
+    steps.append("Kept all other columns and the order of the rows as they were.")
+    steps.append(
+        "Wrote the release, read it back and counted it again."
+        if certificate.release_sha256
+        else "Counted the release again."
+    )
+    return tuple(steps)
+
+
+def _roles(
+    release: "Release", attributes: tuple[Attribute, ...]
+) -> tuple[tuple[str, str, str], ...]:
+    recipe = release.recipe
+    kinds = {each.name: each.kind for each in attributes}
+    rows = [
+        (name, "quasi-identifier", _TREATMENTS[kinds[name]]) for name in recipe.quasi_identifiers
+    ]
+    rows += [(name, "confidential", "kept as it is") for name in recipe.confidential]
+    rows += [(name, "identifier", "dropped") for name in recipe.identifiers]
+    named = {name for name, _, _ in rows}
+    for name in release.certificate.columns:
+        if name not in named:
+            role = {recipe.weights: "weights", recipe.entity: "entity"}.get(name, "other")
+            role = "stratum" if name in recipe.within else role
+            rows.append((name, role, "kept as it is"))
+    return tuple(rows)
+
+
+def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str], ...]:
+    certificate = release.certificate
+    rows = [(check.promise, "yes" if check.kept else "NO") for check in certificate.checks]
+    rows += [
+        ("k found, k asked for", f"{certificate.k_found}, {certificate.k_asked}"),
+        (
+            "group sizes: smallest, median, largest",
+            f"{certificate.smallest_group}, {certificate.median_group:g}, "
+            f"{certificate.largest_group}",
+        ),
+        ("records released", str(certificate.rows_released)),
+        ("method, seed", f"{certificate.method}, {certificate.seed}"),
+    ]
+    if certificate.release_sha256:
+        rows.append(("sha256 of the release", certificate.release_sha256))
+    if not public:
+        rows += [
+            ("records read", str(certificate.rows_read)),
+            ("sha256 of the input", certificate.input_sha256),
+            ("sha256 of the recipe", certificate.recipe_sha256),
+        ]
+    return tuple(rows)
+
+
+def _from_release_alone(release: "Release") -> tuple[tuple[Attribute, ...], Correlations | None]:
+    frame, recipe = Frame(release.data), release.recipe
+    kinds = {each.name: each.kind for each in release.attributes}
+    shown: list[Attribute] = []
+    columns: list[Coded] = []
+    for name in recipe.quasi_identifiers:
+        column = encode(name, frame.column(name), kinds[name], recipe.orders.get(name))
+        columns.append(column)
+        shown.append(attribute("quasi-identifier", column))
+    for name in recipe.confidential:
+        column_or_none = understood(name, frame.column(name), release.origin)
+        if column_or_none is not None:
+            shown.append(attribute("confidential", column_or_none))
+    return tuple(shown), correlations(columns, None)
+
+
+def _public_recipe(recipe: Recipe) -> Recipe:
+    """Without lists of categories and of stand-ins, which may name what nobody publishes."""
+    kept = recipe.model_dump(exclude_unset=True, exclude={"orders", "reading"})
+    kept["kinds"] = {**recipe.kinds, **dict.fromkeys(recipe.orders, "ordinal")}
+    return Recipe(**kept)
+
+
+def _command(release: "Release") -> str:
+    return (
+        f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml -o release.csv"
+    )

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import microagg
+from microagg.errors import InputError, OptionError
+from microagg.measure.linkage import link
+from tests.naive import measures
+from tests.reference import load
+
+
+@st.composite
+def releases(draw, most=40):
+    """Originals and a release: grids, duplicates, constant columns, offsets, group means."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, d = draw(st.integers(2, most)), draw(st.integers(1, 5))
+    X = rng.normal(size=(n, d))
+    kind = draw(st.sampled_from(["plain", "grid", "few", "equal", "offset", "constant"]))
+    if kind == "grid":
+        X = rng.integers(-3, 4, (n, d)).astype(float)
+    elif kind == "few":
+        X = X[rng.integers(0, min(n, 3), n)]
+    elif kind == "equal":
+        X[:] = X[0]
+    elif kind == "offset":
+        X = 1e12 + rng.integers(0, 50, (n, d))
+    elif kind == "constant":
+        X[:, 0] = 7.0
+    how = draw(st.sampled_from(["means", "itself", "shuffled", "noise", "one point"]))
+    if how == "means":
+        R = np.asarray(microagg.aggregate(X, np.arange(n) // 3))
+    elif how == "shuffled":
+        R = X[rng.permutation(n)]
+    elif how == "noise":
+        R = X + rng.integers(-1, 2, (n, d))
+    else:
+        R = X.copy() if how == "itself" else np.repeat(X[:1], n, axis=0)
+    return X, R
+
+
+@given(releases(), st.booleans())
+@settings(max_examples=200)
+def test_against_the_definition(pair, first_only):
+    X, R = pair
+    known = [0] if first_only else None
+    percent, expected, rows = measures.linkage(X, R, known)
+    found = link(X, R, known=known)
+    assert found.percent == pytest.approx(percent)
+    assert found.expected == pytest.approx(expected)
+    np.testing.assert_array_equal(found.rows, rows)
+
+
+@pytest.mark.parametrize(("n", "d"), [(3000, 2), (2000, 1), (1500, 30)])
+@pytest.mark.parametrize("share", [1, 5])
+def test_deep_trees(n, d, share, threads):
+    rng = np.random.default_rng(n)
+    X = rng.integers(0, 60, (n, d)).astype(float)
+    R = np.asarray(microagg.aggregate(X, np.arange(n) // share, "integer"), float)
+    percent, expected, rows = measures.linkage(X, R)
+    for count in (1, 2):
+        threads(count)
+        found = link(X, R)
+        assert (found.percent, found.expected) == pytest.approx((percent, expected))
+        np.testing.assert_array_equal(found.rows, rows)
+
+
+def test_what_is_sure():
+    X = np.random.default_rng(1).normal(size=(50, 3))
+    assert link(X, X).percent == link(X, X).expected == 100.0
+    one = np.zeros((50, 3))
+    assert link(X, one).percent == pytest.approx(2.0)
+    assert link(X, one).expected == pytest.approx(2.0)
+    assert link(one, X).expected == pytest.approx(2.0)  # nobody differs: all are as near
+    labels = microagg.partition(X, 5, "mdav")
+    assert 0.0 < link(X, microagg.aggregate(X, labels)).expected <= 20.0
+
+
+def test_symmetric_ties_are_ties_in_any_units():
+    X = np.array([[0.0, 0.0], [0.3, 0.0], [-0.3, 0.0], [9.1, 7.7], [-9.1, -7.3]])
+    R = X.copy()
+    R[0] = [50.0, 50.0]
+    found = link(X * 0.1, R * 0.1)
+    assert found.rows[0] == 1  # rows 1 and 2 are just as near
+    assert found.expected == pytest.approx(80.0)
+
+
+def test_extreme_values():
+    X = np.array([[1e300, 1.0], [-1.7e308, 1.0], [1.7e308, 2.0], [3.0, 5.0]])
+    assert link(X, X).percent == 100.0
+    assert link(X * 1e-305, X).percent >= 0.0
+    tiny = np.array([5e-324, 1e-323, 0.0, 2e-323])
+    assert link(tiny, tiny).percent == 100.0
+    far = link(tiny, np.array([1.7e308, -1.7e308, 1.0, 0.0]))
+    assert far.rows.tolist() == [3, 3, 3, 3]
+
+
+def test_refusals_and_figures():
+    X = np.random.default_rng(2).normal(size=(20, 3))
+    with pytest.raises(OptionError, match="0 to 2"):
+        link(X, X, known=[3])
+    with pytest.raises(OptionError, match="there is none"):
+        link(X, X, known=[])
+    with pytest.raises(OptionError, match="column numbers"):
+        link(X, X, known=["age"])
+    with pytest.raises(InputError, match="same records"):
+        link(X, X[:-1])
+    with pytest.raises(InputError, match="missing"):
+        link(X)
+    with pytest.raises(InputError, match="finite"):
+        link(X, np.where(X > 0, X, np.nan))
+    seen = []
+    found = link(X, X, report=seen.append)
+    assert seen[-1] == 1.0
+    assert found.to_dict() == {"percent": 100.0, "expected": 100.0}
+
+
+def test_census():
+    X = load("census")
+    R = microagg.aggregate(X, microagg.partition(X, 5, "mdav"))
+    percent, expected, _ = measures.linkage(X, np.asarray(R))
+    found = link(X, R)
+    assert (found.percent, found.expected) == pytest.approx((percent, expected))

@@ -1,0 +1,54 @@
+"""Private releases the plain way: Algorithm 3 with all its edges, and neighbours by trying them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+
+def least_error(values: Sequence[Fraction], c: Fraction) -> Fraction:
+    """Algorithm 3: the shortest path over all pairs of boundaries; a group costs SSE + c / size."""
+    line = sorted(values)
+    best = [Fraction(0)]
+    for end in range(1, len(line) + 1):
+        found = []
+        total = squares = Fraction(0)
+        for start in range(end - 1, -1, -1):
+            total += line[start]
+            squares += line[start] ** 2
+            size = end - start
+            found.append(best[start] + squares - total**2 / size + c / size)
+        best.append(min(found))
+    return best[-1]
+
+
+def error_of(values: Sequence[Fraction], labels: Sequence[int], c: Fraction) -> Fraction:
+    """What a given partition costs."""
+    cost = Fraction(0)
+    for label in set(labels):
+        group = [x for x, own in zip(values, labels, strict=True) if own == label]
+        mean = sum(group, Fraction(0)) / len(group)
+        cost += sum((x - mean) ** 2 for x in group) + c / len(group)
+    return cost
+
+
+def neighbours(
+    domain: Sequence[tuple[int, ...]], n: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Every table of n records from a small domain, with every table one substitution away."""
+    for table in product(domain, repeat=n):
+        for row, other in product(range(n), domain):
+            changed = [*table[:row], other, *table[row + 1 :]]
+            yield np.array(table, float), np.array(changed, float)
+
+
+def largest_change(
+    group_sums: Callable[[np.ndarray], np.ndarray], domain: Sequence[tuple[int, ...]], n: int
+) -> np.ndarray:
+    """For each column, the most that all its group sums together change between neighbours."""
+    worst = np.zeros(len(domain[0]))
+    for one, other in neighbours(domain, n):
+        change = np.abs(group_sums(one) - group_sums(other)).sum(axis=0)
+        worst = np.maximum(worst, change)
+    return worst
