@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from microagg.errors import MicroaggError
 from microagg.report.story import Attribute, Bar, Correlations, Role
-from microagg.table.columns import Coded, decode, encode
+from microagg.table.columns import Coded, decode, encode, ticks_a_day
 from microagg.table.opening import Origin, readable
 from microagg.table.text import as_understood
 
@@ -133,7 +133,7 @@ def _moments(column: Coded) -> tuple[float | str | None, float | None]:
     mean = float(origin) * _unit(column) + float(offsets.mean())
     if column.kind == "date":
         middle = np.array([origin + np.int64(np.rint(offsets.mean()))])
-        return _as_text(column, middle)[0], None
+        return _as_text(column, middle)[0], deviation * column.step / ticks_a_day(column.type)
     return mean, deviation
 
 

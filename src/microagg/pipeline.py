@@ -8,10 +8,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import microagg
+from microagg.assessment import measure
 from microagg.certificate import Certificate
 from microagg.describe import attribute, correlations, understood
 from microagg.errors import InputError, OptionError
 from microagg.grouping.units import Grouped, partition_units
+from microagg.progress import watch
 from microagg.publish import Published, decimals_of, publish, total_loss
 from microagg.recipe import Recipe
 from microagg.release import Release, check_release, sizes_of
@@ -19,18 +21,27 @@ from microagg.report.story import Attribute
 from microagg.table.columns import Coded, encode
 from microagg.table.frames import Frame
 from microagg.table.matrix import as_matrix
-from microagg.table.opening import Opened, Origin, check_columns, open_table
+from microagg.table.opening import Opened, check_columns, open_table
 from microagg.table.recount import class_of
+
+_MEASURED_UNASKED = 100_000
 
 
 def protect(
-    table: Any, *, recipe: Recipe | None = None, progress: bool | None = None, **settings: Any
+    table: Any,
+    *,
+    recipe: Recipe | None = None,
+    measures: bool | None = None,
+    progress: bool | None = None,
+    **settings: Any,
 ) -> Release:
     """Protect a table: records that others may recognise are grouped, and groups publish one value.
 
     table: a pandas, Polars or Arrow table, the path of a file or the URL of a database table.
     recipe: every setting; see `Recipe`, which also says what `settings` there are. Both may be
         given: settings go before the recipe's own.
+    measures: judge risk and utility for the report; None does so up to 100,000 records, for it can
+        take longer than the rest. `assess` measures any release later.
     progress: show a bar: True always, False never, None when a terminal watches.
 
     The release has the same rows in the same order, without the identifiers; columns that nobody
@@ -49,7 +60,9 @@ def protect(
         publish(column, grouped.partition, weights, decimals_of(recipe.decimals, column.name))
         for column in columns
     ]
-    return _released(source, recipe, grouped, columns, published)
+    if measures is None:
+        measures = columns[0].values.size <= _MEASURED_UNASKED
+    return _released(source, recipe, grouped, columns, published, measures, progress)
 
 
 def settled(recipe: Recipe | None, settings: Mapping[str, Any]) -> Recipe:
@@ -110,6 +123,8 @@ def _released(
     grouped: Grouped,
     columns: list[Coded],
     published: list[Published],
+    measures: bool,
+    progress: bool | None,
 ) -> Release:
     labels = pa.array(grouped.partition.labels)
     replaced = {each.column.name: each.entries.take(labels) for each in published}
@@ -119,8 +134,7 @@ def _released(
         entities = entities[grouped.kept]
     counted = (*recipe.quasi_identifiers, *(() if grouped.crossed else recipe.within))
     released = Frame(data)
-    shown = (*counted, *recipe.confidential)
-    table = pa.table([released.column(name) for name in shown], list(shown))
+    table = pa.table([released.column(name) for name in counted], list(counted))
     checks, alike = check_release(table, recipe.k, counted, entities)
     certificate = Certificate(
         version=microagg.__version__,
@@ -141,6 +155,21 @@ def _released(
         notes=(*source.notes, *_notes(recipe, grouped, columns)),
     )
     after = [each.column for each in published]
+    looked_at = {
+        name: understood(name, released.column(name), source.origin) for name in recipe.confidential
+    }
+    confidential = [column for column in looked_at.values() if column is not None]
+    assessment = None
+    if measures:
+        with watch("measuring", progress) as report:
+            assessment = measure(
+                list(zip(columns, after, strict=True)),
+                alike,
+                rows_original=source.frame.rows,
+                labels=grouped.partition.labels,
+                confidential={each.name: (each.values, each.numeric) for each in confidential},
+                report=report,
+            )
     return Release(
         data=data,
         partition=grouped.partition,
@@ -149,27 +178,22 @@ def _released(
         origin=source.origin,
         counted=counted,
         entities=entities,
-        attributes=_attributes(table, source.origin, recipe, columns, published),
+        attributes=_attributes(columns, published, confidential),
         correlations=correlations(after, columns),
+        assessment=assessment,
     )
 
 
 def _attributes(
-    table: pa.Table,
-    origin: Origin,
-    recipe: Recipe,
-    columns: list[Coded],
-    published: list[Published],
+    columns: list[Coded], published: list[Published], confidential: list[Coded]
 ) -> tuple[Attribute, ...]:
-    shown = [
-        attribute("quasi-identifier", each.column, before, each.loss, each.changed)
-        for before, each in zip(columns, published, strict=True)
-    ]
-    for name in recipe.confidential:
-        column = understood(name, table[name].combine_chunks(), origin)
-        if column is not None:
-            shown.append(attribute("confidential", column))
-    return tuple(shown)
+    return (
+        *(
+            attribute("quasi-identifier", each.column, before, each.loss, each.changed)
+            for before, each in zip(columns, published, strict=True)
+        ),
+        *(attribute("confidential", column) for column in confidential),
+    )
 
 
 def _notes(recipe: Recipe, grouped: Grouped, columns: list[Coded]) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from microagg.assessment import Assessment
 from microagg.certificate import Certificate, Check
 from microagg.errors import OptionError, PromiseError
 from microagg.files import whole_path
@@ -35,6 +36,7 @@ class Release:
     partition: who was grouped with whom, in the order of the rows.
     recipe: the settings it was made with.
     certificate: what it promises and what was counted on it.
+    assessment: risk and utility, if they were measured.
     """
 
     data: Any
@@ -46,6 +48,7 @@ class Release:
     entities: NDArray[np.int64] | None = field(repr=False)
     attributes: tuple[Attribute, ...] = field(repr=False)
     correlations: Correlations | None = field(repr=False)
+    assessment: Assessment | None = field(repr=False)
 
     def write(self, target: str | os.PathLike[str], *, force: bool = False) -> Certificate:
         """Write the release, read it back, check it, and only then let it take its name.

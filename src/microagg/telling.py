@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.describe import attribute, correlations, understood
+from microagg.measure.figures import FIGURES
 from microagg.recipe import Recipe
 from microagg.report.story import Attribute, Correlations, Fact, Figure, Story
 from microagg.table.columns import Coded, encode
@@ -122,7 +123,7 @@ def _facts(release: "Release", public: bool) -> tuple[Fact, ...]:
 
 
 def _figures(release: "Release") -> tuple[Figure, ...]:
-    return (
+    told = [
         Figure(
             "Information loss",
             f"{release.certificate.information_loss:.2f} %",
@@ -130,8 +131,47 @@ def _figures(release: "Release") -> tuple[Figure, ...]:
             "100 is one value for all.",
             "lower",
             "utility",
-        ),
-    )
+        )
+    ]
+    measured = release.assessment
+    if measured is None:
+        return tuple(told)
+    for figure in FIGURES:
+        value = measured.figures.get(figure.name)
+        if figure.name != "loss" and isinstance(value, int | float):
+            shown = f"{value:.2f} %" if figure.unit == "percent" else f"{value:.3g}"
+            name = figure.name.replace("_", " ").replace("pil ", "PIL: ").replace("il1s", "IL1s")
+            told.append(
+                Figure(
+                    name[0].upper() + name[1:],
+                    shown,
+                    figure.description,
+                    figure.better,
+                    figure.group,
+                )
+            )
+    for column, found in measured.confidential.items():
+        told.append(
+            Figure(
+                f"Diversity of {column}",
+                f"{found['diversity']['distinct']['least']:g}",
+                f"The least number of different values of {column} among records that look alike; "
+                "1 means that a whole group shares one.",
+                "higher",
+                "risk",
+            )
+        )
+        told.append(
+            Figure(
+                f"Closeness of {column}",
+                f"{found['closeness']['largest']:.3f}",
+                f"How far {column} in the most unusual group is from what it is among all: 0 is "
+                "as among all, 1 is as different as can be.",
+                "lower",
+                "risk",
+            )
+        )
+    return tuple(told)
 
 
 def _done(release: "Release", public: bool) -> tuple[str, ...]:

@@ -4,17 +4,18 @@ import csv
 import datetime as dt
 import decimal
 import io
-import random
 import time
+import zipfile
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.errors import InputError
-from microagg.table.csv_files import ColumnLayout, CsvLayout, read, reading_of, write
+from microagg.table.csv_files import ColumnLayout, CsvLayout, as_texts, read, reading_of, write
 from microagg.table.source import MISSING_VALUES, Reading
 
 
@@ -310,25 +311,22 @@ def test_a_line_of_a_hundred_megabytes_is_refused_at_once(tmp_path):
         for _ in range(100):
             file.write(b"x" * (1 << 20))
         file.write(b"\n")
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(InputError, match="longer than"):
         read(path, Reading())
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 5
 
 
 def test_ten_thousand_columns_work(tmp_path, written):
-    width = 10_000
+    rng = np.random.default_rng(1)
+    rows = [[f"column {i}" for i in range(10_000)], *rng.integers(1, 9, (20, 10_000)) + 0.5]
     path = tmp_path / "wide.csv"
-    rng = random.Random(1)
-    rows = [",".join(f"{rng.random():.3f}" for _ in range(width)) for _ in range(20)]
-    path.write_text("\n".join([",".join(f"column {i}" for i in range(width)), *rows, ""]))
-    begin = time.perf_counter()
+    path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    begin = time.process_time()
     loaded = read(path, Reading())
     assert set(loaded.table.schema.types) == {pa.float64()}
-    assert loaded.table.num_rows == 20
-    again = read(written(loaded.table, loaded.layout), Reading())
-    assert again.table.equals(loaded.table)
-    assert time.perf_counter() - begin < 60
+    assert written(loaded.table, loaded.layout).read_bytes() == path.read_bytes()
+    assert time.process_time() - begin < 20
 
 
 def test_file_errors_stay_what_they_are(tmp_path):
@@ -358,6 +356,9 @@ def test_columns_of_other_tables_are_written_sensibly(written):
             "infinite": pa.array([float("inf"), None]),
         }
     )
+    assert [as_texts(table[name], name, None)[1].as_py() for name in table.column_names] == [
+        ""
+    ] * 14
     header, first, second, rest = written(table).read_text().split("\n")
     assert header == ",".join(table.column_names)
     assert first == (
@@ -381,6 +382,17 @@ def test_characters_the_encoding_lacks_are_refused(written):
     with pytest.raises(InputError, match="cp1252 cannot write") as caught:
         written(pa.table({"a": ["secret ж"]}), CsvLayout(encoding="cp1252"))
     assert "secret" not in str(caught.value)
+
+
+def test_real_workbooks_and_parquet_files_are_told_apart(tmp_path):
+    path = tmp_path / "data.csv"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    with pytest.raises(InputError, match="a zip archive or a workbook"):
+        read(path, Reading())
+    parquet.write_table(pa.table({"a": [1]}), path)
+    with pytest.raises(InputError, match="a Parquet file"):
+        read(path, Reading())
 
 
 def test_slices_and_many_batches_are_written_whole(written):

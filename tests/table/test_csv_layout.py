@@ -36,12 +36,12 @@ def look(tmp_path):
     ],
 )
 def test_delimiter_is_the_one_records_agree_on(look, text, delimiter):
-    assert look(text).delimiter == delimiter
+    assert look(text).layout.delimiter == delimiter
 
 
 def test_delimiter_is_found_where_the_sample_ends_inside_quotes(look):
     found = look('a;b\n1,1;2\n"' + "x,\n" * 500_000 + '";3\n')
-    assert (found.delimiter, found.names) == (";", ["a", "b"])
+    assert (found.layout.delimiter, found.names) == (";", ["a", "b"])
 
 
 def test_a_given_delimiter_is_taken(look):
@@ -53,7 +53,7 @@ def test_a_given_delimiter_is_taken(look):
     ("end", "text"), [("\n", "a\n1\n"), ("\r\n", '"a\nb"\r\n1\n'), ("\r", "a\r1\r")]
 )
 def test_line_ends(look, end, text):
-    assert look(text).line_end == end
+    assert look(text).layout.line_end == end
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_line_ends(look, end, text):
 def test_encoding_is_found(look, codec, encoding, marked):
     content = "größe,b\nä€,2\n".encode(codec)
     found = look(content)
-    assert (found.encoding, found.byte_order_mark) == (encoding, marked)
+    assert (found.layout.encoding, found.layout.byte_order_mark) == (encoding, marked)
     assert found.names == ["größe", "b"]
     assert found.sha256 == hashlib.sha256(content).hexdigest()
     assert bool(found.notes) == (codec == "cp1252")
@@ -77,13 +77,13 @@ def test_encoding_is_found(look, codec, encoding, marked):
 
 def test_bytes_far_from_the_start_count_for_the_encoding(look):
     found = look(b"a,b\n" + b"1,2\n" * 600_000 + b"\xe4,2\n")
-    assert found.encoding == "cp1252"
+    assert found.layout.encoding == "cp1252"
 
 
 def test_a_given_encoding_is_taken(look):
-    assert look("a\nж\n".encode("koi8-r"), encoding="KOI8-R").encoding == "koi8-r"
+    assert look("a\nж\n".encode("koi8-r"), encoding="KOI8-R").layout.encoding == "koi8-r"
     big = look(b"\xfe\xff" + "a\n1\n".encode("utf-16-be"), encoding="utf-16")
-    assert (big.encoding, big.byte_order_mark) == ("utf-16-be", True)
+    assert (big.layout.encoding, big.layout.byte_order_mark) == ("utf-16-be", True)
     assert look("a\n1\n".encode("utf-16-le"), encoding="utf-16").names == ["a"]
 
 
@@ -129,6 +129,8 @@ def test_undecodable_bytes_get_a_sentence(look):
         {"delimiter": '"'},
         {"delimiter": "\n"},
         {"delimiter": "a"},
+        {"delimiter": "a,"},
+        {"delimiter": "-"},
         {"delimiter": "§"},
         {"decimal": ";"},
     ],

@@ -18,7 +18,7 @@ def demo(
     """Protect a table of invented patients and show what came out."""
     from microagg.demo import run
 
-    run(folder, k=k, records=records, seed=seed, json=json)
+    run(folder, k=k, records=records, seed=seed, as_json=json)
 
 
 def list_methods(json: options.AsJson = False) -> None:

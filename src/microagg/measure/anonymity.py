@@ -219,7 +219,7 @@ def _runs(confidential: NDArray, labels: ArrayLike | Partition) -> _Runs:
     )
 
 
-def _apart(runs: _Runs, among_all: NDArray) -> NDArray[np.float64]:
+def _apart(runs: _Runs, among_all: NDArray) -> NDArray:
     """Half the sum of |p - q| for each group: what p has more than q, for both sum to 1."""
     more = runs.counts / runs.sizes[runs.groups] - among_all[runs.values] / runs.n
     return np.bincount(runs.groups, weights=np.maximum(0.0, more))

@@ -238,11 +238,18 @@ def _dates(name: str, array: pa.Array) -> Coded:
     return Coded(name, "date", values // step, True, missing, array.type, step=step)
 
 
+def ticks_a_day(kind: pa.DataType) -> int:
+    """How many units of a type of dates, moments or durations a day has."""
+    if pa.types.is_date32(kind):
+        return 1
+    return 86400 * _TICKS_A_SECOND["ms" if pa.types.is_date64(kind) else kind.unit]
+
+
 def _step(ticks: NDArray[np.int64], kind: pa.DataType) -> int:
     """How coarse the moments are: days, hours, ... in ticks, if all of them are such."""
     if pa.types.is_date32(kind):
         return 1
-    a_second = _TICKS_A_SECOND["ms" if pa.types.is_date64(kind) else kind.unit]
+    a_second = ticks_a_day(kind) // 86400
     for seconds in (86400, 3600, 60, 1):
         if not (ticks % (seconds * a_second)).any():
             return seconds * a_second

@@ -42,6 +42,14 @@ _BLOCK_PER_COLUMN = 1 << 12
 _ROWS = 1 << 16
 _CELLS = 1 << 22
 _END = "end"
+_WRITABLE = (
+    pa.types.is_null,
+    pa.types.is_primitive,
+    pa.types.is_decimal,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+)
 
 
 def read(
@@ -62,11 +70,15 @@ def read(
     table and a few blocks.
     """
     plan = outline(path, reading)
+    asked = set(plan.names if typed is None else typed)
+    missing = pa.array(["", *reading.missing_values], pa.string())
     batches = _batches(path, plan, plan.names, report)
     first = next(batches)
-    asked = set(plan.names if typed is None else typed)
-    decimal = reading.decimal or _find_decimal(first, asked, plan.delimiter, reading)
-    columns = [_Column(name, name in asked, decimal, reading.missing_values) for name in plan.names]
+    decimal = plan.layout.decimal
+    if reading.decimal is None and plan.layout.delimiter != ",":
+        fields = [first.column(i) for i, name in enumerate(plan.names) if name in asked]
+        decimal = _find_decimal(fields, missing)
+    columns = [_Column(name, name in asked, decimal, missing) for name in plan.names]
     for batch in chain([first], batches):
         for column, text in zip(columns, batch.columns, strict=True):
             column.add(text)
@@ -77,18 +89,11 @@ def read(
                 column.add(text)
         for column in again:
             column.finish()
-    layout = CsvLayout(
-        delimiter=plan.delimiter,
-        encoding=plan.encoding,
-        byte_order_mark=plan.byte_order_mark,
-        decimal=decimal,
-        line_end=plan.line_end,
-        missing_values=reading.missing_values,
-        columns={column.name: column.layout() for column in columns if column.typed},
-    )
     table = pa.table([column.values() for column in columns], names=plan.names)
     if not table.num_rows:
         raise InputError(f"{path.name} has column names but no records")
+    styles = {column.name: column.layout() for column in columns if column.typed}
+    layout = replace(plan.layout, decimal=decimal, columns=styles)
     return Loaded(table, layout, plan.sha256, plan.notes)
 
 
@@ -112,8 +117,7 @@ def write(table: pa.Table, path: Path, layout: CsvLayout | None) -> None:
         for batch in table.to_batches(max_chunksize=rows):
             texts = []
             for values, style in zip(batch.columns, styles, strict=True):
-                text = pc.fill_null(_text(values, style, layout.decimal), style.missing)
-                texts.append(_quoted(text, layout, alone))
+                texts.append(_quoted(_text(values, style, layout.decimal), layout, alone))
             put(_lines(texts, layout))
 
 
@@ -121,14 +125,8 @@ def as_texts(column: pa.ChunkedArray, name: str, layout: CsvLayout | None) -> pa
     """A column as `write` writes it, quotes aside."""
     layout = layout or CsvLayout()
     style = layout.columns.get(name, ColumnLayout())
-    texts = [
-        pc.cast(pc.fill_null(_text(chunk, style, layout.decimal), style.missing), pa.string())
-        for chunk in column.chunks
-    ]
-    return pa.chunked_array(texts, pa.string())
-
-
-# --- Reading --------------------------------------------------------------------------------------
+    texts = [_text(chunk, style, layout.decimal) for chunk in column.chunks]
+    return pa.chunked_array([pc.cast(text, pa.string()) for text in texts], pa.string())
 
 
 class _Utf8Stream(io.RawIOBase):
@@ -140,9 +138,8 @@ class _Utf8Stream(io.RawIOBase):
     def __init__(self, file: IO[bytes], plan: Outline, end: bytes):
         self._file = file
         self.left = plan.length
-        self._decoder = (
-            None if plan.encoding == "utf-8" else codecs.getincrementaldecoder(plan.encoding)()
-        )
+        encoding = plan.layout.encoding
+        self._decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
         self._ready = b""
         self._end = end
 
@@ -168,9 +165,13 @@ def _batches(
     path: Path, plan: Outline, names: list[str], report: Report = silent
 ) -> Iterator[pa.RecordBatch]:
     """The named columns as text, batch by batch; the file's faults become one sentence each."""
-    width = len(plan.names)
-    end = plan.delimiter.join([_END] * width)
-    fault = ""
+    width, delimiter = len(plan.names), plan.layout.delimiter
+    block = max(_BLOCK, _BLOCK_PER_COLUMN * width)
+    end = delimiter.join([_END] * width)
+    fault = (
+        f"{plan.name} has a record longer than {block / 2**20:.1f} MB; a quote may never be "
+        "closed, or the delimiter or the line ends may be unusual"
+    )
 
     def refuse(row: arrow_csv.InvalidRow) -> str:
         nonlocal fault
@@ -178,7 +179,7 @@ def _batches(
             f"{plan.name} opens a quote that is never closed"
             if row.text.rstrip("\r\n").endswith("\n" + end)
             else f"row {row.number} of {plan.name} has {row.actual_columns} fields where the "
-            f"header, row 1, has {row.expected_columns}; is the delimiter {plan.delimiter!r} right?"
+            f"header, row 1, has {row.expected_columns}; is the delimiter {delimiter!r} right?"
         )
         return "error"
 
@@ -188,11 +189,9 @@ def _batches(
             reader = arrow_csv.open_csv(
                 stream,
                 # Without threads rows are numbered, and nothing is slower by more than a third.
-                read_options=arrow_csv.ReadOptions(
-                    block_size=max(_BLOCK, _BLOCK_PER_COLUMN * width), use_threads=False
-                ),
+                read_options=arrow_csv.ReadOptions(block_size=block, use_threads=False),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=plan.delimiter,
+                    delimiter=delimiter,
                     newlines_in_values=True,
                     # A blank line is a missing value if there is one column, and nothing otherwise.
                     ignore_empty_lines=width > 1,
@@ -211,11 +210,7 @@ def _batches(
                 held = batch
                 report(1.0 - stream.left / plan.length)
         except pa.ArrowException:
-            raise InputError(
-                fault
-                or f"{plan.name} has a record longer than 1 MB; a quote may never be closed, "
-                "or the delimiter or the line ends may be unusual"
-            ) from None
+            raise InputError(fault) from None
         if held is None or any(column[-1].as_py() != _END for column in held.columns):
             raise InputError(f"{plan.name} opens a quote that is never closed")
         yield held.slice(0, held.num_rows - 1)
@@ -228,11 +223,11 @@ class _Column:
     after a batch that disagrees it waits for a second pass, as text.
     """
 
-    def __init__(self, name: str, typed: bool, decimal: str, missing_values: tuple[str, ...]):
+    def __init__(self, name: str, typed: bool, decimal: str, missing_values: pa.Array):
         self.name = name
         self.typed = typed
         self._decimal = decimal
-        self._missing_values = pa.array(["", *missing_values], pa.string())
+        self._missing_values = missing_values
         self._missing: Counter[str] = Counter()
         self._layout = ColumnLayout()
         self._convert: Converter | None = None
@@ -294,40 +289,24 @@ class _Column:
         return pc.if_else(missing, pa.scalar(None, pa.string()), text)
 
 
-def _find_decimal(batch: pa.RecordBatch, asked: set[str], delimiter: str, reading: Reading) -> str:
-    """A comma if it makes a column numbers and a point would not, and for no column vice versa."""
-    if delimiter == ",":
-        return "."
-    votes = {".": 0, ",": 0}
-    for name, text in zip(batch.schema.names, batch.columns, strict=True):
-        if name in asked:
-            kinds = {}
-            for decimal in votes:
-                column = _Column(name, True, decimal, reading.missing_values)
-                column.add(text)
-                kinds[decimal] = column.values().type
-            for decimal, other in (".,", ",."):
-                votes[decimal] += kinds[decimal] == pa.float64() != kinds[other]
-    return "," if votes[","] and not votes["."] else "."
-
-
-# --- Writing --------------------------------------------------------------------------------------
+def _find_decimal(columns: list[pa.Array], missing: pa.Array) -> str:
+    """A comma if there are columns of decimals with it but none that a point would make such."""
+    found = set()
+    for text in columns:
+        kinds = set()
+        for decimal in ".,":
+            column = _Column("", True, decimal, missing)
+            column.add(text)
+            if column.values().type == pa.float64():
+                kinds.add(decimal)
+        if len(kinds) == 1:
+            found |= kinds
+    return "," if found == {","} else "."
 
 
 def _check_writable(field: pa.Field) -> None:
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    is_a = pa.types
-    if not (
-        is_a.is_null(kind)
-        or is_a.is_boolean(kind)
-        or is_a.is_integer(kind)
-        or is_a.is_floating(kind)
-        or is_a.is_decimal(kind)
-        or (is_a.is_temporal(kind) and not is_a.is_interval(kind))
-        or is_a.is_string(kind)
-        or is_a.is_large_string(kind)
-        or is_a.is_string_view(kind)
-    ):
+    if pa.types.is_interval(kind) or not any(is_it(kind) for is_it in _WRITABLE):
         raise InputError(
             f"column {field.name!r} is of type {kind}, which CSV cannot hold; "
             "drop it, turn it into text, or write another format"
@@ -335,22 +314,21 @@ def _check_writable(field: pa.Field) -> None:
 
 
 def _text(values: pa.Array, style: ColumnLayout, decimal: str) -> pa.Array:
-    """Values as they are written, null where there is none."""
+    """Values as they are written, quotes aside."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        return _text(values.dictionary_decode(), style, decimal)
     if pa.types.is_boolean(kind):
-        return pc.cast(pc.if_else(values, *style.booleans), pa.large_string())
-    if pa.types.is_timestamp(kind):
-        return _moment_text(values, style)
-    if pa.types.is_floating(kind):
-        return _with_decimal(_float_text(values), decimal)
-    text = pc.cast(values, pa.large_string())
-    return _with_decimal(text, decimal) if pa.types.is_decimal(kind) else text
-
-
-def _with_decimal(text: pa.Array, decimal: str) -> pa.Array:
-    return text if decimal == "." else pc.replace_substring(text, ".", decimal)
+        text = pc.cast(pc.if_else(values, *style.booleans), pa.large_string())
+    elif pa.types.is_timestamp(kind):
+        text = _moment_text(values, style)
+    elif pa.types.is_floating(kind):
+        text = _float_text(values)
+    else:
+        text = pc.cast(values, pa.large_string())
+    if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        text = pc.replace_substring(text, ".", decimal)
+    return pc.fill_null(text, style.missing)
 
 
 def _float_text(values: pa.Array) -> pa.Array:
@@ -368,11 +346,9 @@ def _float_text(values: pa.Array) -> pa.Array:
 
 
 def _moment_text(values: pa.Array, style: ColumnLayout) -> pa.Array:
-    zone = style.zone if zone_name(style.zone) == values.type.tz else None
-    if zone is not None:
-        # Zones such as +0200 have several spellings: keep that of the file.
-        values = pc.local_timestamp(values) if zone else values
-    text = pc.cast(values, pa.large_string())
+    # A zone such as +02:00 has several spellings: keep that of the file.
+    zone = style.zone if style.zone and zone_name(style.zone) == values.type.tz else ""
+    text = pc.cast(pc.local_timestamp(values) if zone else values, pa.large_string())
     text = pc.replace_substring(text, " ", style.separator, max_replacements=1)
     return _concatenated(text, zone) if zone else text
 

@@ -24,7 +24,6 @@ from microagg.table.source import MISSING_VALUES, Reading
 _DELIMITERS = (",", ";", "\t", "|")
 # Also how long the line of column names may be.
 _SAMPLE = 1 << 20
-_CHUNK = 1 << 20
 # Enough for the blank lines anybody leaves at the end.
 _TAIL = 1 << 10
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -39,11 +38,9 @@ _MARKS = (
 _MAGIC = (
     (b"PK\x03\x04", "a zip archive or a workbook"),
     (b"\xd0\xcf\x11\xe0", "an old workbook"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
+    (b"PAR1\x15", "a Parquet file"),
     (b"\x1f\x8b", "a compressed file"),
-    (b"SQLite format 3", "a database"),
-    (b"%PDF", "a PDF document"),
+    (b"SQLite format 3\0", "a database"),
 )
 # Windows-1252 gives nearly every byte a meaning, so it needs another sign that this is no text.
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f]")
@@ -88,12 +85,7 @@ class CsvLayout:
 
 def reading_of(layout: CsvLayout) -> Reading:
     """How to read a file that was written with this layout."""
-    return Reading(
-        delimiter=layout.delimiter,
-        encoding=layout.encoding,
-        decimal=layout.decimal,
-        missing_values=layout.missing_values,
-    )
+    return Reading(layout.delimiter, layout.encoding, layout.decimal, layout.missing_values)
 
 
 @dataclass(frozen=True)
@@ -101,16 +93,13 @@ class Outline:
     """What is known of a file before its records are read.
 
     length: how many bytes there are up to the end of the last record, blank lines left out.
+    layout: that of the file; the columns have none yet.
     """
 
     name: str
     sha256: str
-    size: int
     length: int
-    encoding: str
-    byte_order_mark: bool
-    delimiter: str
-    line_end: str
+    layout: CsvLayout
     names: list[str]
     notes: list[str]
 
@@ -123,19 +112,22 @@ def outline(path: Path, reading: Reading) -> Outline:
     _check_settings(reading)
     with path.open("rb") as file:
         head = file.read(16)
+    other = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+    if other is not None:
+        raise InputError(f"{path.name} is {other}, not CSV text; rename it or export it as CSV")
     mark = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     notes = []
     if reading.encoding is not None:
-        text = _scan(path, _encoding_named(reading.encoding, mark), head)
+        text = _scan(path, _encoding_named(reading.encoding, mark))
     else:
         try:
-            text = _scan(path, mark or "utf-8", head)
+            text = _scan(path, mark or "utf-8")
         except _UndecodableError:
             if mark is not None:
                 raise
-            text = _scan(path, "cp1252", head)
+            text = _scan(path, "cp1252")
             if _CONTROL.search(text.sample):
-                raise InputError(_no_text(path, head)) from None
+                raise _no_text(path) from None
             notes.append("not UTF-8; read as Windows-1252; say --encoding if that is wrong")
     if not text.sample.strip("\ufeff\r\n"):
         raise InputError(f"{path.name} is empty; the first line must hold the column names")
@@ -149,28 +141,21 @@ def outline(path: Path, reading: Reading) -> Outline:
     header = sample[: len(lines[0])]
     delimiter = reading.delimiter or _find_delimiter([line for line in lines if line])
     line_end = _LINE_END.search(sample, len(header))
-    return Outline(
-        name=path.name,
-        sha256=text.sha256,
-        size=text.size,
-        length=text.length,
+    layout = CsvLayout(
+        delimiter=delimiter,
         encoding=text.encoding,
         byte_order_mark=text.encoding == mark,
-        delimiter=delimiter,
+        decimal=reading.decimal or ".",
         line_end=line_end[0] if line_end else "\n",
-        names=_column_names(path.name, header, delimiter),
-        notes=notes,
+        missing_values=reading.missing_values,
     )
+    names = _column_names(path.name, header, delimiter)
+    return Outline(path.name, text.sha256, text.length, layout, names, notes)
 
 
 def _check_settings(reading: Reading) -> None:
     delimiter, decimal = reading.delimiter, reading.decimal
-    if delimiter is not None and (
-        len(delimiter) != 1
-        or not delimiter.isascii()
-        or delimiter.isalnum()
-        or delimiter in '"\r\n'
-    ):
+    if delimiter is not None and not re.fullmatch(r"[\t !#-,/:-@[-`{-~]", delimiter):
         raise OptionError(
             f"delimiter {delimiter!r} is not possible; "
             "it must be one plain character such as a comma, semicolon or tab"
@@ -200,31 +185,29 @@ class _UndecodableError(InputError):
 @dataclass
 class _Scan:
     sha256: str
-    size: int
     length: int
     encoding: str
     sample: str
 
 
-def _scan(path: Path, encoding: str, head: bytes) -> _Scan:
+def _scan(path: Path, encoding: str) -> _Scan:
+    """Look at every byte: is this text, and where does it end?"""
     digest = hashlib.sha256()
     decoder = codecs.getincrementaldecoder(encoding)()
     size, sample, tail = 0, "", ""
     with path.open("rb") as file:
         while True:
-            chunk = file.read(_CHUNK)
+            chunk = file.read(_SAMPLE)
             digest.update(chunk)
             try:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as failure:
                 raise _UndecodableError(
-                    _no_text(path, head)
-                    if _kind(head)
-                    else f"{path.name} is not {encoding} text near byte {size + failure.start:,}; "
+                    f"{path.name} is not {encoding} text near byte {size + failure.start:,}; "
                     "say its --encoding"
                 ) from None
             if "\0" in text:
-                raise InputError(_no_text(path, head))
+                raise _no_text(path)
             size += len(chunk)
             if len(sample) < _SAMPLE:
                 sample = (sample + text)[:_SAMPLE]
@@ -232,18 +215,11 @@ def _scan(path: Path, encoding: str, head: bytes) -> _Scan:
             if not chunk:
                 break
     blank = tail[len(tail.rstrip("\r\n")) :]
-    return _Scan(digest.hexdigest(), size, size - len(blank.encode(encoding)), encoding, sample)
+    return _Scan(digest.hexdigest(), size - len(blank.encode(encoding)), encoding, sample)
 
 
-def _kind(head: bytes) -> str | None:
-    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
-
-
-def _no_text(path: Path, head: bytes) -> str:
-    kind = _kind(head)
-    if kind:
-        return f"{path.name} is {kind}, not CSV text; give it its right name or export it as CSV"
-    return (
+def _no_text(path: Path) -> InputError:
+    return InputError(
         f"{path.name} holds bytes that no text has, such as NUL; "
         "export it as CSV again, or say its --encoding if it is UTF-16"
     )
@@ -268,11 +244,10 @@ def _whole_records(sample: str, whole: bool, delimiter: str | None) -> list[str]
 def _find_delimiter(records: Sequence[str]) -> str:
     """The delimiter that most records have as often as the header; a comma if it has none."""
 
-    def agreement(delimiter: str) -> tuple[float, int]:
-        fields = records[0].count(delimiter)
-        if not fields:
-            return 0.0, 0
-        return sum(record.count(delimiter) == fields for record in records), fields
+    def agreement(delimiter: str) -> tuple[int, int]:
+        times = records[0].count(delimiter)
+        agree = sum(record.count(delimiter) == times for record in records)
+        return (agree, times) if times else (0, 0)
 
     return max(_DELIMITERS, key=agreement)
 

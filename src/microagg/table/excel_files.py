@@ -204,11 +204,11 @@ def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
     sheet = workbook.create_sheet(layout.sheet)
     text = _text_cell(sheet)
     table = decoded(table)
-    sheet.append([text(name) for name in table.column_names])
     columns = [
         _written(name, column, layout.formats.get(name), sheet)
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
+    sheet.append([text(name) for name in table.column_names])
     for row in zip(*columns, strict=True):
         sheet.append(row)
     draft = BytesIO()
@@ -247,20 +247,20 @@ def _written(name: str, column: pa.ChunkedArray, shown: str | None, sheet: Any) 
     values = _plain_values(name, column)
     if shown is not None and not _fits(shown, kind):
         shown = None
-    if shown is None and not pa.types.is_temporal(kind):
-        return iter(values)
 
-    def cells() -> Iterator[Any]:
-        for value in values:
-            if value is None:
-                yield None
-                continue
-            cell = WriteOnlyCell(sheet, value)
-            if shown is not None:
-                cell.number_format = shown
-            yield cell
+    def cell(value: Any) -> Any:
+        if value is None:
+            return None
+        rounded = isinstance(value, float | int) and float(f"{value:.16g}") != value
+        # openpyxl rounds numbers to 16 digits, but not those that are written out already.
+        made = WriteOnlyCell(sheet, repr(value) if rounded else value)
+        if rounded:
+            made.data_type = "n"
+        if shown is not None:
+            made.number_format = shown
+        return made
 
-    return cells()
+    return map(cell, values)
 
 
 def _fits(shown: str, kind: pa.DataType) -> bool:

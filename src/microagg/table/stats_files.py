@@ -199,7 +199,8 @@ def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
     if kind != "SAS xport":
         settings["variable_value_labels"] = {
             name: _labels_of(layout.value_labels[name], frame[name].dtype, polars)
-            for name in same & layout.value_labels.keys()
+            for name in sorted(same & layout.value_labels.keys())
+            if kind == "SPSS" or frame[name].dtype != polars.String
         }
     if kind == "SPSS":
         zlib = path.suffix.lower() == ".zsav"
@@ -268,7 +269,8 @@ def _series(polars: Any, name: str, column: pa.ChunkedArray, layout: Layout) -> 
     """A column as text, as Int32 or as Float64: the writer beneath knows no more types."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return polars.Series(name, column.to_pylist(), dtype=polars.String)
+        # An empty text is what a missing one is here; long texts of Stata cannot be missing.
+        return polars.Series(name, column.fill_null("").to_pylist(), dtype=polars.String)
     if pa.types.is_boolean(kind) or pa.types.is_null(kind):
         column = column.cast(pa.int32())
     elif pa.types.is_decimal(kind):
