@@ -35,17 +35,45 @@ def command_line_page() -> str:
 
     group = typer.main.get_command(app)
     text = f"# Command line\n\nMade by `docs/generate.py` from the commands.\n\n{group.help}\n"
-    text += "\nExit code 0: done. 2: bad input, with one sentence on standard error.\n"
+    text += "\nExit code 0: done. 2: bad input, with one sentence on standard error. 1: a release\nfailed its check and was not published.\n"
     for name, command in sorted(group.commands.items()):
         text += f"\n## microagg {name}\n\n{command.help}\n"
         if command.params:
             text += "\n| option | default | meaning |\n| --- | --- | --- |\n"
         for option in command.params:
-            text += f"| `{option.opts[0]}` | `{option.default}` | {option.help} |\n"
+            if isinstance(option, typer.core.TyperArgument):
+                name, default = option.name.upper(), ""
+            else:
+                name, default = ", ".join(option.opts), option.default
+            shown = "" if default in (None, "", False) else f"`{default}`"
+            text += f"| `{name}` | {shown} | {option.help} |\n"
     return text
 
 
-PAGES = {"methods.md": methods_page, "command-line.md": command_line_page}
+def measures_page() -> str:
+    from microagg.measure.figures import FIGURES
+
+    text = (
+        "# Measures\n\nMade by `docs/generate.py` from the measures themselves. "
+        "`microagg.assess` gives all of them;\nthe report shows them. x is an original value, x' "
+        "the released one, sigma the original deviation.\n"
+    )
+    for group in dict.fromkeys(figure.group for figure in FIGURES):
+        text += f"\n## {group.capitalize()}\n\n| name | formula | better | what it says |\n"
+        text += "| --- | --- | --- | --- |\n"
+        for figure in FIGURES:
+            if figure.group == group:
+                formula = figure.formula.replace("|", "\\|")
+                cells = (f"`{figure.name}`", f"`{formula}`", figure.better, figure.description)
+                text += "| " + " | ".join(cells) + " |\n"
+    return text
+
+
+PAGES = {
+    "methods.md": methods_page,
+    "command-line.md": command_line_page,
+    "measures.md": measures_page,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -284,9 +284,9 @@ def test_windows_text_is_read_and_written_alike(load, written):
         ("a,b\n\n\n", "no records"),
         (
             "a,b\n1,2\n\n1,secret,3\n",
-            "row 3 of data.csv has 3 fields where the header, row 1, has 2",
+            "row 3 of data.csv has 3 field\\(s\\), the header, row 1, has 2",
         ),
-        ("a,b\n" + "1,2\n" * MANY + "secret\n", f"row {MANY + 2} of data.csv has 1 fields"),
+        ("a,b\n" + "1,2\n" * MANY + "secret\n", f"row {MANY + 2} of data.csv has 1 field"),
         ('a,b\n1,2\n3,"secret\n5,6\n', "quote that is never closed"),
         ('a,b\n1,2\n3,"secret', "quote that is never closed"),
         ('a,b\n1,2\n"secret\n', "quote that is never closed"),

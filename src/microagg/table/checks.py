@@ -180,6 +180,8 @@ def cast_like(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
     if pa.types.is_string(column.type):
         if pa.types.is_time(kind):
             column = pc.binary_join_element_wise(_DAY_ZERO, column, "")

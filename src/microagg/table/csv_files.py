@@ -53,10 +53,7 @@ _WRITABLE = (
 
 
 def read(
-    path: Path,
-    reading: Reading,
-    typed: Collection[str] | None = None,
-    report: Report = silent,
+    path: Path, reading: Reading, typed: Collection[str] | None = None, report: Report = silent
 ) -> Loaded:
     """Read a CSV file whose first line holds the column names.
 
@@ -89,7 +86,7 @@ def read(
                 column.add(text)
         for column in again:
             column.finish()
-    table = pa.table([column.values() for column in columns], names=plan.names)
+    table = pa.table([pa.chunked_array(column.chunks) for column in columns], plan.names)
     if not table.num_rows:
         raise InputError(f"{path.name} has column names but no records")
     styles = {column.name: column.layout() for column in columns if column.typed}
@@ -178,8 +175,8 @@ def _batches(
         fault = (
             f"{plan.name} opens a quote that is never closed"
             if row.text.rstrip("\r\n").endswith("\n" + end)
-            else f"row {row.number} of {plan.name} has {row.actual_columns} fields where the "
-            f"header, row 1, has {row.expected_columns}; is the delimiter {delimiter!r} right?"
+            else f"row {row.number} of {plan.name} has {row.actual_columns} field(s), the header, "
+            f"row 1, has {row.expected_columns}; is the delimiter {delimiter!r} right?"
         )
         return "error"
 
@@ -232,48 +229,41 @@ class _Column:
         self._layout = ColumnLayout()
         self._convert: Converter | None = None
         self._failed = False
-        self._chunks: list[pa.Array] = []
+        self.chunks: list[pa.Array] = []
 
     def add(self, text: pa.Array) -> None:
         """Take the next batch."""
         if self._failed:
             return
         if not self.typed:
-            self._chunks.append(text)
+            self.chunks.append(text)
             return
         text = self._without_missing(text)
         if text.null_count == len(text):
-            self._chunks.append(pa.nulls(len(text)))
+            self.chunks.append(pa.nulls(len(text)))
             return
         try:
             if self._convert is None:
                 self._convert, self._layout, values = understand(text, self._decimal)
             else:
                 values = self._convert(text)
+            self.chunks.append(values)
         except pa.ArrowInvalid:
             self._failed = True
-        else:
-            self._chunks.append(values)
 
     def finish(self) -> bool:
         """Agree on one type; False if the column has to be read again, as text."""
         if self.typed and not self._failed:
-            agreed = common_type({chunk.type for chunk in self._chunks})
+            agreed = common_type({chunk.type for chunk in self.chunks})
             try:
-                self._chunks = [pc.cast(chunk, agreed) for chunk in self._chunks]
+                self.chunks = [pc.cast(chunk, agreed) for chunk in self.chunks]
             except pa.ArrowInvalid:
                 self._failed = True
         if not self._failed:
             return True
-        self._failed = False
         self._convert, self._layout = as_it_is, ColumnLayout()
-        self._chunks.clear()
-        self._missing.clear()
+        self.chunks, self._missing, self._failed = [], Counter(), False
         return False
-
-    def values(self) -> pa.ChunkedArray:
-        """Everything taken."""
-        return pa.chunked_array(self._chunks)
 
     def layout(self) -> ColumnLayout:
         """How it was written."""
@@ -297,7 +287,7 @@ def _find_decimal(columns: list[pa.Array], missing: pa.Array) -> str:
         for decimal in ".,":
             column = _Column("", True, decimal, missing)
             column.add(text)
-            if column.values().type == pa.float64():
+            if column.chunks[0].type == pa.float64():
                 kinds.add(decimal)
         if len(kinds) == 1:
             found |= kinds

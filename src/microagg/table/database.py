@@ -47,11 +47,12 @@ class Address:
         """Take an address apart; one that cannot be understood is not quoted in the error."""
         url, _, fragment = text.rpartition("#") if "#" in text else (text, "", "")
         if not url.lower().startswith("sqlite:"):
-            if not _POSTGRES.fullmatch(url):
+            # With an @ behind it the # was meant to be part of a password.
+            if not _POSTGRES.fullmatch(url) or "@" in fragment:
                 raise OptionError(
                     "the database address cannot be understood; it looks like "
                     "postgresql://user:password@host:5432/database#table, and @ : / ? # in a "
-                    "user or password are written as %40 %3A %2F %3F %23"
+                    "user, password or name are written as %40 %3A %2F %3F %23"
                 )
             schema, dot, table = fragment.rpartition(".")
             return cls(url, unquote(table) or None, unquote(schema) if dot else None)

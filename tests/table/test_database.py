@@ -1,0 +1,480 @@
+import contextlib
+import datetime as dt
+import decimal
+import os
+import pwd
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from microagg.errors import InputError, MicroaggError, OptionError
+from microagg.table import database
+from microagg.table.checks import decoded, fingerprint
+from microagg.table.source import Reading
+
+MOMENTS = [dt.datetime(2020, 1, 2, 3, 4, 5, 678901), None, dt.datetime(1899, 12, 31)]
+TABLE = pa.table(
+    {
+        "whole": pa.array([1, None, -(2**63)]),
+        "small": pa.array([1, None, -3], pa.int8()),
+        "number": pa.array([0.1 + 0.2, None, -1e300]),
+        "float32": pa.array([0.5, None, 2.0], pa.float32()),
+        "yes": pa.array([True, None, False]),
+        'its "text" is é': pa.array(["it's", None, ""]),
+        "date": pa.array([dt.date(2020, 2, 29), None, dt.date(1, 1, 1)]),
+        "micro": pa.array(MOMENTS, pa.timestamp("us")),
+        "milli": pa.array([1, None, -1], pa.timestamp("ms")),
+        "second": pa.array([1, None, -1], pa.timestamp("s")),
+        "zone": pa.array(MOMENTS, pa.timestamp("us", "Europe/Vienna")),
+        "time": pa.array([dt.time(1, 2, 3, 4), None, dt.time(0)]),
+        "decimal": pa.array(
+            [decimal.Decimal("1.25"), None, decimal.Decimal("-300.00")], pa.decimal128(7, 2)
+        ),
+        "category": pa.array(["x", None, "y"]).dictionary_encode(),
+        "nothing": pa.array([None, None, None], pa.float64()),
+        "row_number": pa.array([7, 7, 7]),
+        "select": pa.array(["a", "b", "c"]),
+    }
+)
+NAMES = ["people", 'my "table"', "two words", "select", "x'; DROP TABLE people; --", "a%2Eb%23c"]
+
+
+def binaries():
+    folders = [
+        shutil.which("postgres"),
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres")),
+    ]
+    for found in folders:
+        if found and Path(found).resolve().with_name("initdb").exists():
+            return Path(found).resolve().parent
+    return None
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The address of a PostgreSQL server of our own, which goes when the tests do."""
+    folder = binaries()
+    if folder is None:
+        pytest.skip("no PostgreSQL binaries (initdb, postgres) on this machine")
+    options = {}
+    if os.geteuid() == 0:
+        names = [user.pw_name for user in pwd.getpwall()]
+        name = next((name for name in ("postgres", "nobody") if name in names), None)
+        if name is None:
+            pytest.skip("PostgreSQL does not run as root, and there is no other user")
+        user = pwd.getpwnam(name)
+        options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    home = Path(tempfile.mkdtemp(prefix="pg-"))
+    if options:
+        os.chown(home, options["user"], options["group"])
+    running = None
+    try:
+        setup = [folder / "initdb", "-D", home / "data", "-U", "tester", "-A", "trust", "--no-sync"]
+        done = subprocess.run(
+            [*map(str, setup), "--locale=C", "--encoding=UTF8"],
+            capture_output=True,
+            cwd=home,
+            check=False,
+            **options,
+        )
+        if done.returncode:
+            pytest.skip("initdb does not work on this machine")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        start = [folder / "postgres", "-D", home / "data", "-p", port, "-k", home]
+        start += ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"]
+        with (home / "log").open("wb") as log:
+            running = subprocess.Popen(
+                list(map(str, start)), stdout=log, stderr=log, cwd=home, **options
+            )
+        wait_for(port, running)
+        yield f"postgresql://tester:sesame@127.0.0.1:{port}/postgres"
+    finally:
+        if running is not None:
+            running.terminate()
+            try:
+                running.wait(20)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.wait()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def wait_for(port, running):
+    import adbc_driver_postgresql.dbapi as driver
+
+    for _ in range(200):
+        if running.poll() is not None:
+            pytest.skip("PostgreSQL does not start on this machine")
+        try:
+            driver.connect(f"postgresql://tester@127.0.0.1:{port}/postgres").close()
+        except driver.Error:
+            time.sleep(0.05)
+        else:
+            return
+    pytest.skip("PostgreSQL does not answer on this machine")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def base(request, tmp_path):
+    """The address of an empty database, without a table."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'file.db'}"
+    url = request.getfixturevalue("server")
+    execute(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    return url
+
+
+def execute(url, *statements):
+    if url.startswith("sqlite"):
+        connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+        try:
+            answers = [connection.execute(statement).fetchall() for statement in statements]
+            connection.commit()
+        finally:
+            connection.close()
+        return answers[-1]
+    import adbc_driver_postgresql.dbapi as driver
+
+    with driver.connect(url) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        answer = cursor.fetchall() if statements[-1].startswith("SELECT") else []
+        connection.commit()
+        return answer
+
+
+def tables(url):
+    if url.startswith("sqlite"):
+        return {name for (name,) in execute(url, "SELECT name FROM sqlite_master")}
+    query = "SELECT tablename::text FROM pg_tables WHERE schemaname NOT LIKE ALL ('{pg_%,info%}')"
+    return {name for (name,) in execute(url, query)}
+
+
+def nothing(_table):
+    """A check that is content."""
+
+
+def same_as(table):
+    def check(back):
+        assert back.schema.equals(table.schema)
+        assert decoded(back).equals(decoded(table))
+
+    return check
+
+
+def test_types_and_values_come_back(base):
+    checked = []
+
+    def check(back):
+        same_as(TABLE)(back)
+        checked.append(back.num_rows)
+
+    database.write(TABLE, f"{base}#people", check, force=False)
+    assert checked == [3]
+    assert tables(base) == {"people"}
+    read = database.read(f"{base}#people", Reading(query="SELECT * FROM people ORDER BY 17"))
+    assert read.table.column_names == TABLE.column_names
+    assert read.table["whole"].to_pylist() == TABLE["whole"].to_pylist()
+    assert read.table["number"].to_pylist() == TABLE["number"].to_pylist()
+    assert read.table['its "text" is é'].to_pylist() == ["it's", None, ""]
+    assert read.sha256 == fingerprint(read.table)
+    if base.startswith("postgresql"):
+        assert read.table["date"].type == pa.date32()
+        assert read.table["yes"].type == pa.bool_()
+        assert read.table["decimal"].type == pa.decimal128(5, 2)
+        assert read.table["zone"].type == pa.timestamp("us", "UTC")
+
+
+@settings(max_examples=10, phases=[Phase.generate])
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.none() | st.integers(-(2**63), 2**63 - 1),
+            st.none() | st.floats(allow_nan=False),
+            st.none() | st.text(st.characters(exclude_categories=["C"]), max_size=5),
+            st.none() | st.dates(),
+            st.none() | st.booleans(),
+            st.none() | st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(9000, 1, 1)),
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_any_values_come_back(base, rows):
+    types = (pa.int64(), pa.float64(), pa.string(), pa.date32(), pa.bool_(), pa.timestamp("us"))
+    columns = [
+        pa.array(each, kind) for each, kind in zip(zip(*rows, strict=True), types, strict=True)
+    ]
+    table = pa.table(columns, names=list("abcdef"))
+    database.write(table, f"{base}#any", same_as(table), force=True)
+
+
+def test_rows_are_checked_in_their_order(base):
+    table = pa.table({"a": [(i * 7919) % 5000 for i in range(5000)]})
+    database.write(table, f"{base}#people", same_as(table), force=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_only_names(base, name):
+    execute(base, "CREATE TABLE people (a int)")
+    database.write(TABLE, f"{base}#{name}", same_as(TABLE), force=True)
+    wanted = name.replace("%2E", ".").replace("%23", "#")
+    assert tables(base) == {"people", wanted}
+    assert database.read(f"{base}#{name}", Reading()).table.num_rows == 3
+
+
+def test_an_existing_table_is_replaced_with_force_only(base):
+    old, new = pa.table({"a": [1]}), pa.table({"b": ["x", "y"]})
+    database.write(old, f"{base}#people", nothing, force=False)
+    with pytest.raises(OptionError, match=r"already has a table 'people'.*force"):
+        database.write(new, f"{base}#people", nothing, force=False)
+    assert database.read(f"{base}#people", Reading()).table.equals(old)
+    database.write(new, f"{base}#people", nothing, force=True)
+    assert database.read(f"{base}#people", Reading()).table.equals(new)
+    assert tables(base) == {"people"}
+
+
+def test_nothing_changes_if_the_check_fails(base):
+    old, new = pa.table({"a": [1]}), pa.table({"b": ["x", "y"]})
+    database.write(old, f"{base}#people", nothing, force=False)
+
+    def refuse(_table):
+        raise InputError("not as it should be")
+
+    for name in ("people", "others"):
+        with pytest.raises(InputError, match="not as it should be"):
+            database.write(new, f"{base}#{name}", refuse, force=True)
+    assert tables(base) == {"people"}
+    assert database.read(f"{base}#people", Reading()).table.equals(old)
+
+
+def test_a_view_is_not_replaced_and_does_not_stop_a_table(base):
+    execute(base, "CREATE TABLE people (a int)", "CREATE VIEW seen AS SELECT a FROM people")
+    with pytest.raises(OptionError, match=r"'seen' of .* is a view, not a table"):
+        database.write(TABLE, f"{base}#seen", nothing, force=True)
+    execute(base, "INSERT INTO people VALUES (5)")
+    assert database.read(f"{base}#seen", Reading()).table.to_pydict() == {"a": [5]}
+    new = pa.table({"a": [1, 2]})
+    if base.startswith("sqlite"):
+        database.write(new, f"{base}#people", nothing, force=True)
+        assert database.read(f"{base}#seen", Reading()).table.to_pydict() == {"a": [1, 2]}
+    else:
+        with pytest.raises(InputError, match=r"views may depend on the old one.*2BP01"):
+            database.write(new, f"{base}#people", nothing, force=True)
+        assert database.read(f"{base}#people", Reading()).table.to_pydict() == {"a": [5]}
+        assert tables(base) == {"people"}
+
+
+def test_queries(base):
+    database.write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
+    read = database.read(base, Reading(query="SELECT a, a * 2 AS b FROM people ORDER BY a"))
+    assert read.table.to_pydict() == {"a": [1, 2, 3], "b": [2, 4, 6]}
+    with pytest.raises(InputError, match="more than one column 'a'"):
+        database.read(base, Reading(query="SELECT a, a FROM people"))
+    with pytest.raises(InputError, match="no rows"):
+        database.read(base, Reading(query="SELECT a FROM people WHERE a > 5"))
+    with pytest.raises(InputError) as refused:
+        database.read(base, Reading(query="SELECT hushhush FROM people WHERE a = 'hushhush'"))
+    assert "hushhush" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM people",
+        "INSERT INTO people VALUES (4) RETURNING a",
+        "DROP TABLE people",
+        "CREATE TABLE others (a int)",
+    ],
+)
+def test_reading_cannot_write(base, query):
+    database.write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
+    with pytest.raises(InputError):
+        database.read(base, Reading(query=query))
+    assert execute(base, "SELECT count(*) FROM people") == [(3,)]
+    assert tables(base) == {"people"}
+
+
+def test_a_second_statement_does_not_write_either(base):
+    database.write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
+    # PostgreSQL refuses two statements, the driver of SQLite stops after the first.
+    with contextlib.suppress(InputError):
+        database.read(base, Reading(query="SELECT a FROM people; DELETE FROM people"))
+    assert execute(base, "SELECT count(*) FROM people") == [(3,)]
+
+
+def test_missing_tables_and_no_table(base):
+    execute(base, "CREATE TABLE people (a int)")
+    with pytest.raises(InputError, match="has no table 'others'"):
+        database.read(f"{base}#others", Reading())
+    with pytest.raises(InputError, match="no rows"):
+        database.read(f"{base}#people", Reading())
+    with pytest.raises(OptionError, match="which table"):
+        database.read(base, Reading())
+    with pytest.raises(OptionError, match="which table"):
+        database.write(TABLE, base, nothing, force=False)
+
+
+def test_sqlite_columns_may_change_their_type_on_the_way(tmp_path):
+    base = f"sqlite:{tmp_path / 'file.db'}"
+    path = str(tmp_path / "file.db")
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE people (a, b, c)")
+    rows = [(i, i, None) for i in range(3000)] + [(0.5, "x", "late")]
+    connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    table = database.read(f"{base}#PEOPLE", Reading()).table
+    assert table.schema.types == [pa.float64(), pa.string(), pa.string()]
+    assert table.num_rows == 3001
+    assert table["c"].null_count == 3000
+
+
+def test_sqlite_files_that_are_not(tmp_path):
+    path = tmp_path / "a.db"
+    with pytest.raises(InputError, match="there is no SQLite file"):
+        database.read(f"sqlite:///{path}#people", Reading())
+    assert not path.exists()
+    path.write_bytes(b"pay\n123456789\n" * 100)
+    for attempt in (
+        lambda: database.read(f"sqlite:///{path}#people", Reading()),
+        lambda: database.write(TABLE, f"sqlite:///{path}#people", nothing, force=True),
+    ):
+        with pytest.raises(InputError) as refused:
+            attempt()
+        assert "123456789" not in str(refused.value)
+    assert path.read_bytes() == b"pay\n123456789\n" * 100
+
+
+def test_a_new_sqlite_file_goes_if_nothing_was_written(tmp_path):
+    path = tmp_path / "new file #1?.db"
+
+    def refuse(_table):
+        raise InputError("not as it should be")
+
+    with pytest.raises(InputError):
+        database.write(TABLE, f"sqlite:///{path}#people", refuse, force=False)
+    assert list(tmp_path.iterdir()) == []
+    database.write(TABLE, f"sqlite:///{path}#people", nothing, force=False)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_sqlite_cannot_hold(tmp_path):
+    base = f"sqlite:///{tmp_path / 'a.db'}"
+    with pytest.raises(InputError, match="column 'c' is of type list"):
+        database.write(pa.table({"c": [[1]]}), f"{base}#a", nothing, force=False)
+    with pytest.raises(InputError, match="two columns are called 'age'"):
+        database.write(pa.table({"age": [1], "Age": [1]}), f"{base}#a", nothing, force=False)
+    with pytest.raises(InputError, match="zero byte"):
+        database.write(pa.table({"a\0": [1]}), f"{base}#a", nothing, force=False)
+
+
+def test_schemas_of_postgresql(server):
+    execute(server, 'DROP SCHEMA IF EXISTS "my ""own" CASCADE', 'CREATE SCHEMA "my ""own"')
+    table = pa.table({"a": [1, 2]})
+    address = f'{server}#my "own.people'
+    database.write(table, address, same_as(table), force=False)
+    database.write(table, address, same_as(table), force=True)
+    assert database.read(address, Reading()).table.equals(table)
+    with pytest.raises(InputError, match="has no table 'people'"):
+        database.read(f"{server}#nowhere.people", Reading())
+    with pytest.raises(InputError):
+        database.write(table, f"{server}#nowhere.people", nothing, force=False)
+    execute(server, 'DROP SCHEMA "my ""own" CASCADE')
+
+
+def test_types_of_postgresql(server):
+    read = database.read(
+        server,
+        Reading(
+            query="SELECT 1.250::numeric(10,3) a, 'NaN'::numeric b, '{}'::jsonb j, "
+            "'00000000-0000-0000-0000-000000000001'::uuid u, 'x'::char(3) c, "
+            "1e50::numeric g, NULL::numeric n"
+        ),
+    )
+    assert read.table.schema.types[:4] == [
+        pa.decimal128(4, 3),
+        pa.float64(),
+        pa.string(),
+        pa.string(),
+    ]
+    values = read.table.to_pylist()[0]
+    assert values["a"] == decimal.Decimal("1.250")
+    assert values["u"] == "00000000-0000-0000-0000-000000000001"
+    assert values["g"] == 1e50
+    assert values["n"] is None
+
+
+def test_long_names_of_postgresql(server):
+    with pytest.raises(InputError, match="longer than the 63 bytes"):
+        database.write(pa.table({"x" * 64: [1]}), f"{server}#a", nothing, force=False)
+    with pytest.raises(InputError, match="longer than the 63 bytes"):
+        database.write(TABLE, f"{server}#{'x' * 64}", nothing, force=False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:sesame@127.0.0.1:1/base#people",
+        "postgres://me:sesame@127.0.0.1:1/base?connect_timeout=1#people",
+        "postgresql://me@127.0.0.1:1/base?password=sesame#people",
+        "postgresql://me:ses@me@127.0.0.1/base#people",
+        "postgresql://me:sesame#x@127.0.0.1/base",
+        "postgresql://me:1sesame#x@127.0.0.1/base",
+        "postgresql://me:sesame/x@127.0.0.1/base#people",
+    ],
+)
+def test_a_password_is_never_shown(address):
+    for attempt in (
+        lambda: database.read(address, Reading(query="SELECT 1")),
+        lambda: database.write(TABLE, address, nothing, force=False),
+        lambda: database.shown(address),
+    ):
+        try:
+            said = str(attempt())
+        except MicroaggError as problem:
+            said = str(problem) + str(problem.__cause__)
+        assert "ses" not in said.replace("user:password", "")
+    try:
+        said = repr(database.Address.of(address))
+    except OptionError as problem:
+        said = str(problem)
+    assert "ses" not in said
+
+
+def test_addresses():
+    address = database.Address.of("postgresql://me:pw@host:5432/base#own.people")
+    assert (address.schema, address.table) == ("own", "people")
+    assert address.shown == "postgresql://host:5432/base"
+    assert database.shown("postgres://me:pw@host/base#people") == "postgresql://host/base#people"
+    assert database.Address.of("sqlite:///data/a.db#people").file == Path("data/a.db")
+    assert database.Address.of("sqlite:////data/a.db#b.c").file == Path("/data/a.db")
+    assert database.Address.of("sqlite:////data/a.db#b.c").table == "b.c"
+    assert database.Address.of("sqlite:a.db").table is None
+    assert database.shown("sqlite:////data/a.db#people") == "sqlite:a.db#people"
+    for text in ("sqlite:a.db", "SQLITE:///a.db#t", "postgres://h/b", "postgresql://h/b#t"):
+        assert database.is_database(text)
+    for text in ("a.db", "data/a.csv", "-", "postgresql.csv", "C:\\a.db"):
+        assert not database.is_database(text)
+
+
+def test_without_the_driver(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "adbc_driver_sqlite.dbapi", None)
+    (tmp_path / "a.db").write_bytes(b"")
+    with pytest.raises(OptionError) as missing:
+        database.read(f"sqlite:///{tmp_path / 'a.db'}#a", Reading())
+    assert str(missing.value) == (
+        'reading databases needs the package adbc-driver-sqlite: pip install "microagg[sql]"'
+    )
