@@ -38,7 +38,7 @@ class _Settings(BaseModel):
 class ReadingSettings(_Settings):
     """How the input is read; see `microagg.table.source.Reading`."""
 
-    delimiter: str | None = Field(None, min_length=1, max_length=1)
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
     missing_values: Texts = MISSING_VALUES

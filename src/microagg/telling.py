@@ -82,8 +82,8 @@ def _guarantee(release: "Release") -> tuple[str, ...]:
         if certificate.release_sha256
         else "This was counted on the release itself, not taken from the groups that were meant."
     )
-    third = ()
-    if recipe.within and "within" not in recipe.options:
+    third: tuple[str, ...] = ()
+    if recipe.within:
         inside = ", ".join(recipe.within)
         third = (f"Groups lie within {inside}, so knowing that too does not help.",)
         if not set(recipe.within) <= set(release.counted):

@@ -1,5 +1,6 @@
 import base64
 import datetime as dt
+import subprocess
 import sys
 import zlib
 
@@ -425,3 +426,24 @@ def test_without_a_package(tmp_path, monkeypatch, package):
             stats_files.read(tmp_path / "a.sav", Reading())
     else:
         assert fingerprint(stats_files.read(tmp_path / "a.sav", Reading()).table)
+
+
+def test_pandas_is_needed_nowhere(tmp_path):
+    script = """
+import subprocess
+import sys
+sys.modules["pandas"] = None
+from pathlib import Path
+import pyarrow as pa
+from microagg.table import arrow_files, database, excel_files, stats_files
+from microagg.table.source import Reading
+table = pa.table({"a": [1.5, None], "t": ["x", "y"]})
+for module, name in [(arrow_files, "a.parquet"), (arrow_files, "a.feather"),
+                     (excel_files, "a.xlsx"), (stats_files, "a.sav"), (stats_files, "a.dta"),
+                     (stats_files, "a.xpt")]:
+    module.write(table, Path(name), None)
+    assert module.read(Path(name), Reading()).table.equals(table), name
+database.write(table, "sqlite:a.db#t", lambda back: None, False)
+assert database.read("sqlite:a.db#t", Reading()).table.equals(table)
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], cwd=tmp_path, check=True)

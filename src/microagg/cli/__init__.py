@@ -5,7 +5,11 @@ import sys
 
 import typer
 
-from microagg.cli import assessing, comparing, inspecting, listing, protecting
+from microagg.cli.assessing import assess
+from microagg.cli.comparing import compare
+from microagg.cli.inspecting import inspect
+from microagg.cli.listing import demo, list_methods
+from microagg.cli.protecting import protect
 from microagg.errors import MicroaggError, PromiseError
 
 BROKEN_PROMISE = 1
@@ -17,12 +21,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("protect")(protecting.protect)
-app.command("inspect")(inspecting.inspect)
-app.command("assess")(assessing.assess)
-app.command("compare")(comparing.compare)
-app.command("methods")(listing.list_methods)
-app.command("demo")(listing.demo)
+app.command("protect")(protect)
+app.command("inspect")(inspect)
+app.command("assess")(assess)
+app.command("compare")(compare)
+app.command("methods")(list_methods)
+app.command("demo")(demo)
 
 
 def main() -> None:

@@ -60,10 +60,10 @@ def read(
     """Read what is at an address of this format."""
     module = _module(form)
     if form == "database":
-        return module.read(address, reading, report)  # type: ignore[no-any-return]
+        return module.read(address, reading, report)
     if form == "csv":
-        return module.read(Path(address), reading, typed, report)  # type: ignore[no-any-return]
-    return module.read(Path(address), reading, report)  # type: ignore[no-any-return]
+        return module.read(Path(address), reading, typed, report)
+    return module.read(Path(address), reading, report)
 
 
 def write_file(form: str, table: pa.Table, path: Path, layout: Any) -> None:
