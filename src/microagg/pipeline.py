@@ -14,7 +14,14 @@ from microagg.describe import attribute, correlations, understood
 from microagg.errors import InputError, OptionError
 from microagg.grouping.units import Grouped, partition_units
 from microagg.progress import watch
-from microagg.publish import Published, decimals_of, publish, total_loss
+from microagg.publish import (
+    Proximity,
+    Published,
+    decimals_of,
+    publish,
+    satisfaction_level,
+    total_loss,
+)
 from microagg.recipe import Recipe
 from microagg.release import Release, check_release, sizes_of
 from microagg.report.story import Attribute
@@ -57,7 +64,13 @@ def protect(
         columns = [column.rows(grouped.kept) for column in columns]
         weights = None if weights is None else weights[grouped.kept]
     published = [
-        publish(column, grouped.partition, weights, decimals_of(recipe.decimals, column.name))
+        publish(
+            column,
+            grouped.partition,
+            weights,
+            decimals_of(recipe.decimals, column.name),
+            _proximity(source, recipe, column.name, grouped.kept),
+        )
         for column in columns
     ]
     if measures is None:
@@ -170,6 +183,9 @@ def _released(
                 confidential={each.name: (each.values, each.numeric) for each in confidential},
                 report=report,
             )
+        level = satisfaction_level(published)
+        if level is not None:
+            assessment.figures["satisfaction"] = level
     return Release(
         data=data,
         partition=grouped.partition,
@@ -237,6 +253,33 @@ def _entities(source: Opened, recipe: Recipe) -> NDArray[np.int64] | None:
             "value there; drop those rows or give each an entity of its own"
         )
     return _codes_of(source, (recipe.entity,))
+
+
+def _proximity(
+    source: Opened, recipe: Recipe, name: str, kept: NDArray[np.bool_] | None
+) -> Proximity | None:
+    if recipe.aggregate != "proximity":
+        return None
+
+    def asked(setting: Any, otherwise: float) -> float | NDArray[np.float64]:
+        preference = setting.get(name, otherwise) if isinstance(setting, Mapping) else setting
+        if not isinstance(preference, str):
+            return float(preference)
+        column = encode(preference, source.looked_at(preference), "continuous")
+        if column.missing is not None or (column.values < 0.0).any():
+            raise InputError(
+                f"column {preference!r} holds everybody's preference, which must be numbers of 0 "
+                "or more, none missing"
+            )
+        return column.values if kept is None else column.values[kept]
+
+    return Proximity(
+        asked(recipe.distance, Recipe.model_fields["distance"].default),
+        asked(recipe.importance, Recipe.model_fields["importance"].default),
+        recipe.alpha,
+        recipe.solution,
+        recipe.relative,
+    )
 
 
 def _weights(source: Opened, recipe: Recipe) -> NDArray[np.float64] | None:

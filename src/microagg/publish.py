@@ -8,8 +8,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.aggregation.centres import integers, means, medians, modes
+from microagg.aggregation.proximity import proximity_centroids
 from microagg.groups import Partition
 from microagg.measure.change import category_loss, numeric_loss, share_changed
+from microagg.measure.interval import satisfaction
 from microagg.table.columns import Coded, decode
 
 
@@ -18,6 +20,8 @@ class Published:
     """A column as the groups publish it: an entry a group, and the loss in percent.
 
     varies: the column has something to lose.
+    satisfied: the importance of the records whose distance is kept, and that of all; None where
+        nobody asked for a distance.
     """
 
     column: Coded
@@ -25,13 +29,32 @@ class Published:
     loss: float
     changed: float
     varies: bool
+    satisfied: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Proximity:
+    """How far published numbers are to be from the originals; numbers for all, or one a record."""
+
+    distance: float | NDArray[np.float64]
+    importance: float | NDArray[np.float64]
+    alpha: float
+    solution: str
+    relative: bool
 
 
 def publish(
-    column: Coded, groups: Partition, weights: NDArray[np.float64] | None, decimals: int | None
+    column: Coded,
+    groups: Partition,
+    weights: NDArray[np.float64] | None = None,
+    decimals: int | None = None,
+    proximity: Proximity | None = None,
 ) -> Published:
-    """One value a group of one column: over the records that have one, missing where none has."""
-    centres, empty = _centres(column, groups, weights)
+    """One value a group of one column: over the records that have one, missing where none has.
+
+    Numbers keep their distance where `proximity` asks for it; categories and ranks never do.
+    """
+    centres, empty = _centres(column, groups, weights, proximity)
     if decimals is not None and not column.whole:
         centres = np.round(centres, decimals)
     if not column.whole:
@@ -43,14 +66,23 @@ def publish(
     loss = measure(column.values, after, column.missing, blank)
     changed = share_changed(column.values, after, column.missing, blank)
     varies = bool((column.values != column.values[0]).any())
-    return Published(replace(column, values=after, missing=blank), entries, loss, changed, varies)
+    satisfied = None
+    if proximity is not None and column.categories is None:
+        satisfied = _satisfied(column, after, proximity)
+    return Published(
+        replace(column, values=after, missing=blank), entries, loss, changed, varies, satisfied
+    )
 
 
 def _centres(
-    column: Coded, groups: Partition, weights: NDArray[np.float64] | None
+    column: Coded,
+    groups: Partition,
+    weights: NDArray[np.float64] | None,
+    proximity: Proximity | None,
 ) -> tuple[NDArray, NDArray[np.bool_]]:
     values, labels, count = column.values, groups.labels, groups.n_groups
     empty = np.zeros(count, bool)
+    present: NDArray[np.bool_] | None = None
     if column.missing is not None:
         present = ~column.missing
         values, labels = values[present], labels[present]
@@ -59,11 +91,65 @@ def _centres(
         empty[:] = True
         empty[filled] = False
     centres = np.zeros(count, values.dtype)
-    if values.size:
+    if proximity is not None and column.categories is None:
+        centres[~empty] = _moved(column, values, labels, present, proximity)
+    elif values.size:
         centres[~empty] = _CENTRE_OF[column.kind if not _decimal(column) else "integer"](
             np.ascontiguousarray(values), labels, int((~empty).sum()), weights
         )
     return centres, empty
+
+
+def _moved(
+    column: Coded,
+    values: NDArray,
+    labels: NDArray[np.int64],
+    present: NDArray[np.bool_] | None,
+    proximity: Proximity,
+) -> NDArray:
+    """Centroids that keep their distance: exact for continuous columns, rounded for whole ones."""
+
+    def of_those(preference: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+        alone = present is None or isinstance(preference, float)
+        return preference if alone else preference[present]  # type: ignore[index]
+
+    moved = proximity_centroids(
+        values,
+        labels,
+        distance=of_those(proximity.distance),
+        importance=of_those(proximity.importance),
+        alpha=proximity.alpha,
+        solution=proximity.solution,
+        relative=proximity.relative,
+    ).values
+    centres = np.empty(int(labels.max()) + 1)
+    centres[labels] = moved
+    return np.rint(centres).astype(values.dtype) if column.whole else centres
+
+
+def _satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[float, float]:
+    present = slice(None) if column.missing is None else ~column.missing
+    shape = column.values.shape
+    importance = np.broadcast_to(proximity.importance, shape)[present]
+    distance = np.broadcast_to(proximity.distance, shape)[present]
+    percent = satisfaction(
+        column.values[present],
+        after[present],
+        distance[:, np.newaxis],
+        importance[:, np.newaxis],
+        relative=proximity.relative,
+    )
+    total = float(importance.sum())
+    return percent / 100.0 * total, total
+
+
+def satisfaction_level(published: Sequence[Published]) -> float | None:
+    """The share of values as far from the original as asked, by importance, in percent."""
+    asked = [each.satisfied for each in published if each.satisfied is not None]
+    total = sum(importance for _, importance in asked)
+    if not asked:
+        return None
+    return 100.0 * sum(kept for kept, _ in asked) / total if total > 0.0 else 100.0
 
 
 def _decimal(column: Coded) -> bool:

@@ -29,6 +29,8 @@ def _as_names(value: Any) -> Any:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
+# A number for all, or the name of a column that has one for each record.
+Preference = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] | str
 
 
 class _Settings(BaseModel):
@@ -68,6 +70,10 @@ class Recipe(_Settings):
     weights: the column of sampling weights.
     entity: the column that says to whom a row belongs.
     attribute_weights: how much differences in a column count; 1 otherwise.
+    aggregate: "mean", or "proximity": published numbers keep a distance from the originals, and
+        the column keeps its mean and variance; `distance`, `importance`, `alpha`, `solution` and
+        `relative` say how, see `microagg.aggregate`. The first two are a number, the name of a
+        column with everybody's own, or one of these a quasi-identifier.
     decimals: round means of continuous columns to so many places; one number or one a column.
     reading: how the input is read.
     """
@@ -92,6 +98,12 @@ class Recipe(_Settings):
         | dict[str, Annotated[int, Field(ge=-15, le=15)]]
         | None
     ) = None
+    aggregate: Literal["mean", "proximity"] = "mean"
+    distance: Preference | dict[str, Preference] = 0.1
+    importance: Preference | dict[str, Preference] = 0.001
+    alpha: float = Field(0.5, ge=0, le=1)
+    solution: Literal["global", "local"] = "global"
+    relative: bool = False
     reading: ReadingSettings = ReadingSettings()
 
     def __init__(self, **settings: Any) -> None:
@@ -107,6 +119,14 @@ class Recipe(_Settings):
             _check_named(self, setting, getattr(self, setting))
         if isinstance(self.decimals, dict):
             _check_named(self, "decimals", self.decimals)
+        for setting in ("distance", "importance"):
+            if isinstance(getattr(self, setting), dict):
+                _check_named(self, setting, getattr(self, setting))
+        if self.aggregate == "proximity" and self.weights is not None:
+            raise OptionError(
+                'aggregate="proximity" keeps plain means and variances, not weighted totals; '
+                "leave out weights, or take means"
+            )
         for name in self.orders:
             if self.kinds.get(name, "ordinal") != "ordinal":
                 raise OptionError(
@@ -162,7 +182,16 @@ class Recipe(_Settings):
         """Every column that the recipe names, each once."""
         named = [*self.quasi_identifiers, *self.confidential, *self.identifiers, *self.within]
         named += [name for name in (self.weights, self.entity) if name is not None]
-        return list(dict.fromkeys(named))
+        return list(dict.fromkeys([*named, *self.preference_columns()]))
+
+    def preference_columns(self) -> list[str]:
+        """The columns that hold everybody's own distances and importances."""
+        asked = [
+            preference
+            for setting in (self.distance, self.importance)
+            for preference in (setting.values() if isinstance(setting, dict) else (setting,))
+        ]
+        return [preference for preference in asked if isinstance(preference, str)]
 
 
 def _check_roles(recipe: Recipe) -> None:

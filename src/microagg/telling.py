@@ -184,6 +184,11 @@ def _done(release: "Release", public: bool) -> tuple[str, ...]:
         f"Grouped {certificate.counts} that are alike in {', '.join(recipe.quasi_identifiers)}"
         f"{within}, at least {recipe.k} in each group, by the method {certificate.method}."
     )
+    if recipe.aggregate == "proximity":
+        steps.append(
+            "Moved the published numbers away from the originals as far as was asked, keeping the "
+            "mean and the variance of each column."
+        )
     steps.append(
         "Replaced these values by one for the whole group"
         + (f", weighted by {recipe.weights}" if recipe.weights else "")

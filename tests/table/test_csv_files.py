@@ -376,6 +376,8 @@ def test_columns_of_other_tables_are_written_sensibly(written):
 def test_what_csv_cannot_hold_is_refused(written, values):
     with pytest.raises(InputError, match="column 'odd' is of type"):
         written(pa.table({"odd": values}))
+    with pytest.raises(InputError, match="without columns"):
+        written(pa.table({}))
 
 
 def test_characters_the_encoding_lacks_are_refused(written):

@@ -430,9 +430,14 @@ def test_without_a_package(tmp_path, monkeypatch, package):
 
 def test_pandas_is_needed_nowhere(tmp_path):
     script = """
-import subprocess
 import sys
-sys.modules["pandas"] = None
+
+class NoPandas:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pandas":
+            raise ImportError(name)
+
+sys.meta_path.insert(0, NoPandas())
 from pathlib import Path
 import pyarrow as pa
 from microagg.table import arrow_files, database, excel_files, stats_files

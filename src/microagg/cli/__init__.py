@@ -1,7 +1,11 @@
 """The command line: options in, the library called, errors as one sentence."""
 
+import io
 import os
 import sys
+import traceback
+from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -14,12 +18,13 @@ from microagg.errors import MicroaggError, PromiseError
 
 BROKEN_PROMISE = 1
 BAD_INPUT = 2
+STOPPED = 130
+# Click is a package of its own or a part of Typer, as Typer's version has it.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     help="Publish microdata without exposing anyone: at least k similar records share one value.",
-    no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,
 )
 app.command("protect")(protect)
 app.command("inspect")(inspect)
@@ -31,8 +36,13 @@ app.command("demo")(demo)
 
 def main() -> None:
     """Run the command line; exit code 0 done, 2 bad input, 1 a promise could not be kept."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal has no letters for is no reason to stop.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        _run(sys.argv[1:] or ["--help"])
+    except _UsageError as failure:
+        _fail(_usage(failure), BAD_INPUT)
     except PromiseError as failure:
         _fail(str(failure), BROKEN_PROMISE)
     except MicroaggError as failure:
@@ -47,9 +57,37 @@ def main() -> None:
     except MemoryError:
         _fail("there is not enough memory for this table", BAD_INPUT)
     except KeyboardInterrupt:
-        _fail("stopped; nothing was published", 130)
+        _fail("stopped", STOPPED)
+    except Exception as failure:
+        _fail(_surprise(failure), BAD_INPUT)
+
+
+def _run(arguments: list[str]) -> None:
+    # Not app(): it has words and exit codes of its own for what goes wrong.
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("microagg", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        sys.exit(done.exit_code)
+    finally:
+        sys.stdout.flush()
+
+
+def _usage(failure: Any) -> str:
+    command = "microagg" if failure.ctx is None else failure.ctx.command_path
+    return f"{failure.format_message().rstrip('.')}; {command} --help says what there is"
+
+
+def _surprise(failure: Exception) -> str:
+    """Where it happened, and not a word of the error's own, which may quote a record."""
+    place = traceback.extract_tb(failure.__traceback__)[-1]
+    return (
+        f"something happened that should not: {type(failure).__name__} in "
+        f"{Path(place.filename).name}, line {place.lineno}; please report it"
+    )
 
 
 def _fail(sentence: str, code: int) -> None:
-    print(f"microagg: {sentence}", file=sys.stderr)
+    print(f"microagg: {' '.join(sentence.split())}", file=sys.stderr)
     sys.exit(code)

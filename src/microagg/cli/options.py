@@ -67,6 +67,30 @@ Decimals = Annotated[
     list[str] | None,
     typer.Option(help="Round means of continuous columns: 2, or income=0,height=1."),
 ]
+Aggregate = Annotated[
+    str | None,
+    typer.Option(help="What groups publish: mean, or proximity (numbers that keep a distance)."),
+]
+Distance = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Proximity: how far from the originals, in deviations: a number, the column with "
+        "everybody's own, or age=0.1,income=WISH."
+    ),
+]
+Importance = Annotated[
+    list[str] | None,
+    typer.Option(help="Proximity: how dear it is to miss the distance, 0 to below 1; likewise."),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(help="Proximity: weight of distances against nearness to the mean, 0 to 1."),
+]
+Solution = Annotated[str | None, typer.Option(help="Proximity: global or local.")]
+Relative = Annotated[
+    bool | None,
+    typer.Option("--relative", help="Proximity: distances are shares of the value."),
+]
 Options = Annotated[
     list[str] | None, typer.Option("--option", help="An option of the method: name=value.")
 ]
@@ -127,6 +151,23 @@ def decimals(given: Iterable[str] | None) -> int | dict[str, int] | None:
         return {name: int(value) for name, value in (pairs(texts, "decimals") or {}).items()}
     except ValueError:
         raise OptionError("--decimals takes a number of places, or name=places") from None
+
+
+def preference(given: Iterable[str] | None, option: str) -> Any:
+    """One number or column for all quasi-identifiers, or one of these each."""
+    texts = names(given)
+    if texts is None:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _number_or_text(texts[0])
+    return {name: _number_or_text(value) for name, value in (pairs(texts, option) or {}).items()}
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def orders(given: Iterable[str] | None) -> dict[str, list[str]] | None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from microagg.arrays import as_records
 from microagg.groups import Partition
 from microagg.measure.anonymity import anonymity, classes
 from microagg.measure.interval import (
@@ -24,7 +24,10 @@ from microagg.progress import Report, silent
 
 @dataclass(frozen=True)
 class Figure:
-    """What a figure is called, how it is computed, and which way is better."""
+    """What a figure is called, how it is computed, and which way is better.
+
+    Of a change that has a sign, the lower is the one nearer to 0.
+    """
 
     name: str
     formula: str
@@ -263,9 +266,9 @@ def judge(
     The time goes into linkage, whose share `report` tells.
     """
     pair = paired(original, released)
-    groups = anonymity(
-        classes(list(np.asarray(released).reshape(pair.n, -1).T)) if labels is None else labels
-    )
+    if labels is None:
+        labels = classes(as_records(released, "released"))
+    groups = anonymity(labels)
     links = link(pair, known=known, report=report)
     interval = sdid(pair, sd=sd)
     loss = release_loss(pair)

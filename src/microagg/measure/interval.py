@@ -38,8 +38,8 @@ def sdid(
     """Interval disclosure by standard deviations, SDID, in percent: 0 to 100, lower is better.
 
     The share of cells with |x - x'| <= sd / 100 * deviation of the original column. x' is the
-    record's own released value, as the P3M paper's words and tables (section 2.3) have it, or with
-    `links` = link(...).rows that of the nearest released record, as its equation 8. O(n d) time.
+    record's own released value, as the words of the P3M paper, section 2.3, have it; or, with
+    `links` = link(...).rows, that of the nearest released record, as its equation 8. O(n d) time.
     """
     return interval_disclosure(original, released, width=sd, links=links)
 

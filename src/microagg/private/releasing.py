@@ -199,7 +199,7 @@ def _draw(
     for name, known in domains.items():
         if isinstance(known, Range):
             groups = partitions[name]
-            means = _noisy_means(known, columns[name], groups, method, shares[name], rng)
+            means = noisy_means(known, columns[name], groups, method, shares[name], rng)
             marginals[name] = Marginal(means, groups.sizes)
         else:
             # One record leaves a category and enters another: two counts change by one.
@@ -209,7 +209,7 @@ def _draw(
     return partitions, marginals
 
 
-def _noisy_means(
+def noisy_means(
     known: Range,
     column: NDArray[np.float64],
     groups: Partition,
@@ -217,6 +217,7 @@ def _noisy_means(
     epsilon: float,
     rng: np.random.Generator | None,
 ) -> NDArray[np.float64]:
+    """The mean of each group of one column plus Laplace noise, within the bounds."""
     steps = steps_for(column.size)
     sums = _sum_groups(known.to_steps(known.clamp(column), steps), groups.labels, groups.n_groups)
     sensitivity = steps * groups.n_groups if method.all_change else steps

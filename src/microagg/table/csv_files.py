@@ -35,7 +35,7 @@ from microagg.table.source import Loaded, Reading
 
 __all__ = ["ColumnLayout", "CsvLayout", "as_texts", "read", "reading_of", "write"]
 
-# Also the longest record that can be read. Bigger blocks only cost memory.
+# Also the longest record that can be read. Dozens are read ahead, so bigger ones cost memory.
 _BLOCK = 1 << 19
 # Thousands of columns want bigger blocks: a block costs some time for each of them.
 _BLOCK_PER_COLUMN = 1 << 12
@@ -102,11 +102,13 @@ def write(table: pa.Table, path: Path, layout: CsvLayout | None) -> None:
     memory for a few blocks of rows.
     """
     layout = layout or CsvLayout()
+    if not table.num_columns:
+        raise InputError("a table without columns cannot be written as CSV")
     for field in table.schema:
         _check_writable(field)
     alone = table.num_columns == 1
     styles = [layout.columns.get(name, ColumnLayout()) for name in table.column_names]
-    rows = max(1, min(_ROWS, _CELLS // max(1, table.num_columns)))
+    rows = max(1, min(_ROWS, _CELLS // table.num_columns))
     with path.open("wb") as file:
         put = _encoded_into(file, layout)
         header = [pa.array([name], pa.large_string()) for name in table.column_names]

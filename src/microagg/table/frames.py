@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.errors import InputError
-from microagg.table.checks import check_names
+from microagg.table.checks import check_names, trimmed
 
 
 class Frame:
@@ -27,7 +27,7 @@ class Frame:
         except ValueError:
             # narwhals refuses pandas tables whose column names repeat.
             raise InputError("column names repeat in the table; give each column its own") from None
-        self.native = native
+        self._types: dict[str, pa.DataType] = {}
         self.names: list[str] = list(self._frame.columns)
         self.rows = len(self._frame)
         strange = [name for name in self.names if not isinstance(name, str)]
@@ -44,11 +44,14 @@ class Frame:
         """One column in one piece."""
         try:
             array = self._frame[name].to_arrow()
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+        except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
-                f"column {name!r} mixes values of different types; make them all of one"
+                f"column {name!r} mixes values of different types or holds some that tables have "
+                "no type for; make them all numbers, text or dates"
             ) from None
-        return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        self._types[name] = array.type
+        return array
 
     def hashable(self) -> pa.Table:
         """The table as Arrow, with what Arrow has no type for as the text Python has for it."""
@@ -66,14 +69,23 @@ class Frame:
         dropped: Collection[str],
         kept_rows: NDArray[np.bool_] | None,
     ) -> Any:
-        """The same kind of table with some columns replaced, some gone, and perhaps fewer rows."""
-        frame = self._frame
-        series = [_like(frame[name], array) for name, array in replaced.items()]
-        frame = frame.with_columns(*series)
-        frame = frame.select(name for name in self.names if name not in dropped)
+        """The same kind of table with some columns replaced, some gone, and perhaps fewer rows.
+
+        Replaced columns keep the type they had, unless the new one is of another Arrow type. What
+        comes back shares no memory with columns that are not in it any more.
+        """
+        frame = self._frame.select(name for name in self.names if name not in dropped)
         if kept_rows is not None:
             frame = frame.filter(kept_rows.tolist())
-        return frame.to_native()
+        if frame.implementation.is_pyarrow():
+            return _rebuild_arrow(frame.to_native(), replaced)
+        frame = frame.with_columns(
+            _like(frame[name], array, array.type == self._types.get(name, array.type))
+            for name, array in replaced.items()
+        )
+        native = frame.to_native()
+        # A column of pandas may be a view of a block in which columns replaced or dropped live on.
+        return native.copy() if frame.implementation.is_pandas_like() else native
 
 
 def as_arrow(native: Any) -> pa.Table:
@@ -84,26 +96,46 @@ def as_arrow(native: Any) -> pa.Table:
     return pa.table([frame.column(name) for name in frame.names], frame.names)
 
 
-def _like(series: Any, array: pa.Array) -> Any:
-    """An Arrow array as a series of the same library, type and index as another."""
-    native = series.to_native()
-    implementation = series.implementation
-    if implementation.is_pyarrow():
-        return nw.from_native(pa.chunked_array([array]), series_only=True).alias(series.name)
-    if implementation.is_pandas_like():
-        values = array.to_pandas()
-        # A column of integers with gaps becomes floats on the way; its own type takes it back.
-        if values.dtype != native.dtype:
-            values = _as_pandas(array, native)
+def _rebuild_arrow(table: pa.Table, replaced: Mapping[str, pa.Array]) -> pa.Table:
+    columns, fields = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        new = replaced.get(field.name)
+        if new is None:
+            columns.append(_own(column))
+        else:
+            columns.append(trimmed(pa.table([new], ["new"])).column(0))
+            field = field.with_type(new.type)
+        fields.append(field)
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column read from a file may be a window on the whole of it; a copy is not."""
+    buffers = (buffer for chunk in column.chunks for buffer in chunk.buffers())
+    if any(buffer is not None and buffer.parent is not None for buffer in buffers):
+        return column.take(pa.array(np.arange(len(column))))
+    return column
+
+
+def _like(series: Any, array: pa.Array, same_type: bool) -> Any:
+    """An Arrow array as a series of the same library and index as another, and of its type."""
+    if series.implementation.is_pandas_like():
+        native = series.to_native()
+        values = _as_pandas(array, native) if same_type else array.to_pandas()
         values.index, values.name = native.index, native.name
         return nw.from_native(values, series_only=True)
-    made = nw.new_series(series.name, array, backend=implementation)
-    return made if made.dtype == series.dtype else made.cast(series.dtype)
+    made = nw.new_series(series.name, array, backend=series.implementation)
+    return made.cast(series.dtype) if same_type and made.dtype != series.dtype else made
 
 
 def _as_pandas(array: pa.Array, native: Any) -> Any:
     import pandas as pd
 
+    values = array.to_pandas()
+    # Categories are equal in any order, but the order they came in stays.
+    if values.dtype == native.dtype and not isinstance(native.dtype, pd.CategoricalDtype):
+        return values
+    # A column of integers with gaps becomes floats on the way; its own type takes it back.
     exact = pd.Series(pd.array(array, dtype=pd.ArrowDtype(array.type)))
     if isinstance(native.dtype, pd.CategoricalDtype):
         return pd.Series(pd.Categorical(exact.astype(object), dtype=native.dtype))

@@ -1,0 +1,370 @@
+"""Figures 3 to 5 of the paper on private releases over groups, as tables and charts; its claims.
+
+    python benchmarks/papers/dp.py [--runs 200]
+
+Soria-Comas and Domingo-Ferrer, "Differentially Private Data Publishing via Optimal Univariate
+Microaggregation and Record Perturbation", section 8. All its methods but INS_DP protect given the
+partition only. Figures are means over simulated runs, with standard errors; errors are taken
+between the table and the noisy, clamped group means of each record, as in the paper.
+Writes benchmarks/results/dp_figure3, dp_figure4, dp_figure5 and dp_claims as .csv and .md, and
+the figures as .svg.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.measuring import RESULTS, save, show
+from microagg.private.budget import split
+from microagg.private.domains import Range
+from microagg.private.registry import METHODS, Task
+from microagg.private.releasing import noisy_means
+from microagg.private.theory import suggest_k
+from tests.reference import folder
+
+KS = (1, 2, 3, 5, 7, *range(10, 251, 10))
+CENSUS = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")
+SIZES = (1290, 2580, 5160, 10_320, 20_640)
+# name in the paper: method, budget
+CURVES = {
+    "MDAV_DP": ("mdav", "sensitivity"),
+    "MDAV_IR_DP_1": ("mdav-columns", "even"),
+    "MDAV_IR_DP_2": ("mdav-columns", "sensitivity"),
+    "INS_DP": ("insensitive", "sensitivity"),
+}
+LINES = {"OPT_DP_1": ("optimal", "even"), "OPT_DP_2": ("optimal", "sensitivity")}
+# Seen on a prototype: means over many runs, in 1e10.
+SEEN = {
+    ("OPT_DP_1", 1): 4.88,
+    ("OPT_DP_2", 1): 3.46,
+    ("OPT_DP_1", 2): 2.96,
+    ("OPT_DP_2", 2): 2.03,
+}
+
+
+class Figure(NamedTuple):
+    """A mean over runs, its standard error, and the error of the groups alone."""
+
+    mean: float
+    error: float
+    groups: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=200, help="simulated releases a figure")
+    runs = parser.parse_args().runs
+    home = folder()
+    if home is None:
+        sys.exit("reference data not found; set MICROAGG_DATA to its folder")
+    claims: list[list[object]] = []
+    figure_3(read(home / "census.csv", CENSUS) / 1e5, runs, claims)
+    prices = read(home / "california_housing.csv", ("median_house_value",))
+    figures_4_and_5(prices[:, 0] / 1e5, runs, claims)
+    header = ["claim", "paper", "ours", "holds"]
+    show("Claims", header, claims)
+    save("dp_claims", header, claims)
+
+
+def read(path: Path, columns: Sequence[str]) -> np.ndarray:
+    with path.open(encoding="utf-8") as stream:
+        names = stream.readline().strip().split(",")
+        wanted = [names.index(column) for column in columns]
+        return np.loadtxt(stream, delimiter=",", usecols=wanted, ndmin=2)
+
+
+def study(
+    method: str, budget: str, records: np.ndarray, epsilon: float, k: int, runs: int
+) -> Figure:
+    """The mean SSE over simulated releases by one method, bounds 0 and 1.5 times the maximum."""
+    known = {str(j): Range(0.0, 1.5 * top) for j, top in enumerate(records.max(axis=0))}
+    chosen = METHODS[method]
+    shares = list(split(epsilon, known, budget, groups_adapt=chosen.groups_adapt).values())
+    ranges = list(known.values())
+    partitions = chosen.group(Task(records, ranges, shares, k))
+    rng = np.random.default_rng([k, round(100 * epsilon)])
+    errors, groups = np.zeros(runs), 0.0
+    for x, own, share, found in zip(records.T, ranges, shares, partitions, strict=True):
+        means = np.bincount(found.labels, weights=x) / found.sizes
+        own_error = float(((x - means[found.labels]) ** 2).sum())
+        groups += own_error
+        for run in range(runs):
+            noisy = noisy_means(own, x, found, chosen, share, rng)
+            # A group's error is its SSE and the shift of its mean.
+            errors[run] += own_error + (found.sizes * (noisy - means) ** 2).sum()
+    return Figure(errors.mean(), errors.std(ddof=1) / math.sqrt(runs), groups)
+
+
+def figure_3(records: np.ndarray, runs: int, claims: list[list[object]]) -> None:
+    """Census: SSE in 1e10 by k, for epsilon 1 and 2."""
+    found: dict[tuple[str, float], list[Figure]] = {}
+    for epsilon in (1, 2):
+        for name, (method, budget) in CURVES.items():
+            found[name, epsilon] = [study(method, budget, records, epsilon, k, runs) for k in KS]
+        for name, (method, budget) in LINES.items():
+            found[name, epsilon] = [study(method, budget, records, epsilon, 1, 5 * runs)] * len(KS)
+        print(f"census, epsilon {epsilon}: done", file=sys.stderr, flush=True)
+    insensitive = [study("insensitive", "sensitivity", records, 10, k, runs) for k in KS]
+    bare = {
+        "MDAV": [figure.groups for figure in found["MDAV_DP", 1]],
+        "MDAV_IR": [figure.groups for figure in found["MDAV_IR_DP_1", 1]],
+    }
+    rows = []
+    for epsilon in (1, 2):
+        for place, k in enumerate(KS):
+            row = [epsilon, k, *(f"{curve[place]:.3f}" for curve in bare.values())]
+            for name in (*CURVES, *LINES):
+                figure = found[name, epsilon][place]
+                row.append(f"{figure.mean:.3f} ± {figure.error:.3f}")
+            rows.append(row)
+        curves = {name: [f.mean for f in found[name, epsilon]] for name in (*CURVES, *LINES)}
+        chart(
+            f"dp_figure3_epsilon{epsilon}",
+            f"Census, epsilon = {epsilon}: SSE in 1e10",
+            KS,
+            {**bare, **curves},
+        )
+    header = ["epsilon", "k", *bare, *CURVES, *LINES]
+    show("Figure 3: census, SSE in 1e10", header, rows)
+    save("dp_figure3", header, rows)
+    claims += claims_of_figure_3(found, bare, insensitive)
+
+
+def claims_of_figure_3(
+    found: Mapping[tuple[str, float], list[Figure]],
+    bare: Mapping[str, list[float]],
+    insensitive: list[Figure],
+) -> list[list[object]]:
+    claims: list[list[object]] = []
+    for (name, epsilon), seen in SEEN.items():
+        figure = found[name, epsilon][0]
+        near = abs(figure.mean - seen) <= 3 * figure.error + 0.005
+        ours = f"{figure.mean:.3f} ± {figure.error:.3f}"
+        claims.append([f"{name}, epsilon {epsilon} (prototype)", seen, ours, yes(near)])
+    steep = all(curve[5] - curve[0] > curve[-1] - curve[-6] for curve in bare.values())
+    rising = all(rises(curve) for curve in bare.values())
+    claims.append(
+        ["bare SSE rises with k, steeply at first", "yes", f"{rising}, {steep}", yes(rising)]
+    )
+    for epsilon, published in ((1, "140"), (2, "90")):
+        low, high = flat(found["MDAV_IR_DP_2", epsilon])
+        ours = f"{best(found['MDAV_IR_DP_2', epsilon])}, not told apart from {low} to {high}"
+        claims.append(
+            [
+                f"best k of MDAV_IR_DP_2, epsilon {epsilon}",
+                published,
+                ours,
+                yes(low <= int(published) <= high),
+            ]
+        )
+        suggested = suggest_k(1080, epsilon, "mdav-columns", columns=4)
+        claims.append([f"suggest_k for MDAV_IR_DP_1, epsilon {epsilon}", "none", suggested, ""])
+    smaller = [best(found[name, 2]) <= best(found[name, 1]) for name in list(CURVES)[:3]]
+    claims.append(
+        ["a greater epsilon has a smaller best k", "yes", str(smaller), yes(all(smaller))]
+    )
+    for epsilon in (1, 2):
+        shares = [
+            found[name, epsilon][-1].mean / found[name, epsilon][-1].groups
+            for name in list(CURVES)[:3]
+        ]
+        ours = ", ".join(f"{share:.2f}" for share in shares)
+        claims.append(
+            [
+                f"at k = 250 errors near the bare SSE (ratios), epsilon {epsilon}",
+                "converge",
+                ours,
+                yes(max(shares) < 1.25),
+            ]
+        )
+        for better, worse in (
+            ("MDAV_IR_DP_1", "MDAV_DP"),
+            ("MDAV_IR_DP_2", "MDAV_DP"),
+            ("MDAV_IR_DP_2", "MDAV_IR_DP_1"),
+            ("OPT_DP_1", "MDAV_IR_DP_1"),
+            ("OPT_DP_2", "MDAV_IR_DP_2"),
+        ):
+            worst, where = worst_ratio(found[better, epsilon], found[worse, epsilon])
+            claims.append(
+                [
+                    f"{better} below {worse} at every k, epsilon {epsilon}",
+                    "yes",
+                    f"ratio {worst:.2f} at most, at k = {where}",
+                    yes(worst < 1),
+                ]
+            )
+    line = found["OPT_DP_2", 2][0].mean
+    for name, published in (("MDAV", 20), ("MDAV_IR", 50)):
+        first = next((k for k, sse in zip(KS, bare[name], strict=True) if sse > line), None)
+        claims.append(
+            [
+                f"OPT_DP_2, epsilon 2, loses less than bare {name} from k =",
+                published,
+                first,
+                yes(first is not None and first <= published),
+            ]
+        )
+    least = min(figure.mean for figure in insensitive)
+    ours_least = min(figure.mean for figure in found["MDAV_IR_DP_2", 1])
+    claims.append(
+        [
+            "MDAV_IR_DP at epsilon 1 does as well as INS_DP at epsilon 10 (least SSE of each)",
+            "yes",
+            f"{ours_least:.2f}, {least:.2f}",
+            yes(ours_least <= least),
+        ]
+    )
+    return claims
+
+
+def figures_4_and_5(prices: np.ndarray, runs: int, claims: list[list[object]]) -> None:
+    """California: MSE of the price in 1e10 by k and number of records, epsilon 1 over 3 columns.
+
+    With an even budget the price has a third of epsilon whatever the other columns hold.
+    """
+    shuffled = np.random.default_rng(0).permutation(prices)
+    curves: dict[int, list[Figure]] = {}
+    lines: dict[int, Figure] = {}
+    for n in SIZES:
+        subset = shuffled[:n, np.newaxis]
+        curves[n] = [study("mdav-columns", "even", subset, 1 / 3, k, runs // 4) for k in KS]
+        lines[n] = study("optimal", "even", subset, 1 / 3, 1, runs)
+        print(f"california, {n} records: done", file=sys.stderr, flush=True)
+    header = ["k", *(f"{n} records" for n in SIZES)]
+    rows = [
+        [k, *(f"{1e3 * curves[n][place].mean / n:.3f}" for n in SIZES)]
+        for place, k in enumerate(KS)
+    ]
+    show("Figure 4: price, MSE in 1e7, MDAV_IR_DP_1", header, rows)
+    save("dp_figure4", header, rows)
+    by_size = {f"{n}": [1e3 * f.mean / n for f in curves[n]] for n in SIZES}
+    chart(
+        "dp_figure4", "California, MDAV_IR_DP_1, epsilon = 1: MSE of the price in 1e7", KS, by_size
+    )
+    flat_lines = {f"OPT {n}": [1e3 * lines[n].mean / n] * len(KS) for n in SIZES}
+    title = "California, OPT_DP_1 and MDAV_IR_DP_1, epsilon = 1: MSE of the price in 1e7"
+    chart("dp_figure5", title, KS, {**by_size, **flat_lines})
+    header = ["records", "OPT_DP_1", "least of MDAV_IR_DP_1", "at k", "ratio"]
+    rows = []
+    for n in SIZES:
+        line, least = lines[n].mean / n, min(f.mean for f in curves[n]) / n
+        rows.append(
+            [n, f"{1e3 * line:.3f}", f"{1e3 * least:.3f}", best(curves[n]), f"{least / line:.2f}"]
+        )
+    show("Figure 5: price, MSE in 1e7", header, rows)
+    save("dp_figure5", header, rows)
+    least_errors = [min(f.mean for f in curves[n]) / n for n in SIZES]
+    sizes = [best(curves[n]) for n in SIZES]
+    line_errors = [lines[n].mean / n for n in SIZES]
+    ratios = [least / line for least, line in zip(least_errors, line_errors, strict=True)]
+    gains = [one / two for one, two in zip(least_errors, least_errors[1:], strict=False)]
+    edge = " (250 is the last k tried)" if max(sizes) == max(KS) else ""
+    claims += [
+        [
+            "more records, less MSE: MDAV_IR_DP_1 at its best k",
+            "yes",
+            ", ".join(f"{1e3 * error:.2f}" for error in least_errors),
+            yes(rises(least_errors[::-1])),
+        ],
+        [
+            "more records, less MSE: OPT_DP_1",
+            "yes",
+            ", ".join(f"{1e3 * error:.2f}" for error in line_errors),
+            yes(rises(line_errors[::-1])),
+        ],
+        [
+            "more records, a larger best k",
+            "yes",
+            ", ".join(map(str, sizes)) + edge,
+            yes(rises(sizes)),
+        ],
+        [
+            "the least MSE of MDAV_IR_DP_1 is close to OPT_DP_1 (ratios)",
+            "close",
+            ", ".join(f"{ratio:.2f}" for ratio in ratios),
+            yes(max(ratios) < 1.25),
+        ],
+        [
+            "twice the records gain more than the optimal groups (gains)",
+            "in general",
+            ", ".join(f"{gain:.2f}" for gain in gains),
+            yes(all(g > r for g, r in zip(gains, ratios, strict=False))),
+        ],
+    ]
+
+
+def yes(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+def rises(curve: Sequence[float]) -> bool:
+    """From end to end, and nowhere by more than a hundredth down."""
+    steps = zip(curve, curve[1:], strict=False)
+    return curve[-1] > curve[0] and all(b >= 0.99 * a for a, b in steps)
+
+
+def best(curve: list[Figure]) -> int:
+    return KS[min(range(len(KS)), key=lambda place: curve[place].mean)]
+
+
+def flat(curve: list[Figure]) -> tuple[int, int]:
+    """The values of k whose means lie within two standard errors of the least."""
+    least = min(curve, key=lambda figure: figure.mean)
+    near = [
+        k
+        for k, figure in zip(KS, curve, strict=True)
+        if figure.mean - least.mean <= 2 * math.hypot(figure.error, least.error)
+    ]
+    return min(near), max(near)
+
+
+def worst_ratio(better: list[Figure], worse: list[Figure]) -> tuple[float, int]:
+    ratios = [one.mean / two.mean for one, two in zip(better, worse, strict=True)]
+    place = max(range(len(KS)), key=lambda number: ratios[number])
+    return ratios[place], KS[place]
+
+
+def chart(
+    stem: str, title: str, xs: Sequence[float], curves: Mapping[str, Sequence[float]]
+) -> None:
+    """A line chart with a logarithmic height, written as benchmarks/results/<stem>.svg."""
+    heights = [y for curve in curves.values() for y in curve if y > 0]
+    low, high = math.floor(math.log10(min(heights))), math.ceil(math.log10(max(heights)))
+
+    def across(x: float) -> float:
+        return 50 + 560 * (x - xs[0]) / (xs[-1] - xs[0])
+
+    def down(y: float) -> float:
+        return 370 - 330 * (math.log10(max(y, 10.0**low)) - low) / (high - low)
+
+    parts = [text(50, 20, title)]
+    for power in range(low, high + 1):
+        y = down(10.0**power)
+        parts.append(f'<path d="M50 {y:.1f}H610" stroke="#ddd"/>' + text(8, y + 4, f"1e{power}"))
+    parts += [text(across(x) - 8, 388, f"{x:g}") for x in (1, 50, 100, 150, 200, 250)]
+    parts.append(text(320, 404, "k"))
+    for number, (name, curve) in enumerate(curves.items()):
+        colour = f"hsl({number * 360 / len(curves):.0f} 70% 40%)"
+        points = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in zip(xs, curve, strict=True))
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}"/>')
+        parts.append(text(622, 50 + 18 * number, name, colour))
+    body = "\n".join(parts)
+    (RESULTS / f"{stem}.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 412" '
+        f'font-family="sans-serif" font-size="12">\n{body}\n</svg>\n',
+        encoding="utf-8",
+    )
+
+
+def text(x: float, y: float, words: str, colour: str = "#333") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}">{words}</text>'
+
+
+if __name__ == "__main__":
+    main()
