@@ -1,6 +1,11 @@
 import csv
+import json
+import os
 import subprocess
 import sys
+import tomllib
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +13,7 @@ import pytest
 
 from microagg import example
 from microagg.files import whole_file
+from tests.commands import ROLES, microagg, refusal, survey
 
 
 def run(*arguments, folder):
@@ -96,3 +102,337 @@ def test_generated_pages_are_in_step():
         assert (HERE / name).read_text(encoding="utf-8") == page(), (
             f"docs/{name} has drifted: run python docs/generate.py"
         )
+
+
+LONG = ("protect", "survey.csv", "-k", "5", "--quasi-identifiers", "age,income,zip")
+LONG += ("--confidential", "diagnosis", "--identifiers", "name")
+LONG += ("-o", "release.csv", "--report", "report.html")
+
+
+def alike(path, names):
+    counts = Counter(tuple(row[name] for name in names) for row in read(path))
+    return min(counts.values())
+
+
+def as_json(text):
+    """JSON as the standard has it: it knows no NaN."""
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_protect_writes_release_certificate_and_report(tmp_path):
+    original = read(survey(tmp_path / "survey.csv"))
+    done = run(*LONG, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    released = read(tmp_path / "release.csv")
+    assert list(released[0]) == [name for name in original[0] if name != "name"]
+    for name in ("diagnosis", "visits", "born", "member"):
+        assert [row[name] for row in released] == [row[name] for row in original]
+    k = alike(tmp_path / "release.csv", ("age", "income", "zip"))
+    assert k >= 5
+    certificate = json.loads((tmp_path / "release.csv.certificate.json").read_text())
+    assert certificate["verdict"] == "passed"
+    assert certificate["k"] == {"asked": 5, "found": k, "counts": "records"}
+    for said in (
+        "60 records",
+        f"at least {k} records",
+        f"Information loss {certificate['information_loss']['total']:.2f} %",
+        " s",
+        "release     release.csv",
+        "certificate release.csv.certificate.json",
+        "report      report.html",
+    ):
+        assert said in done.stdout
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_short_options_and_a_recipe_say_the_same(tmp_path):
+    survey(tmp_path / "survey.csv")
+    common = ("protect", "survey.csv", "-k", "4", "--seed", "3")
+    long = ("--quasi-identifiers", "age,income", "--quasi-identifiers", "zip")
+    long += ("--confidential", "diagnosis", "--identifiers", "name", "--method", "mdav")
+    one = microagg(*common, *long, "--output", "one.csv", folder=tmp_path)
+    assert one.code == 0, one.err
+    two = microagg(*common, *ROLES, "-o", "two.csv", "--save-recipe", "r.toml", folder=tmp_path)
+    assert two.code == 0, two.err
+    three = microagg(
+        "protect", "survey.csv", "--recipe", "r.toml", "-o", "three.csv", folder=tmp_path
+    )
+    assert three.code == 0, three.err
+    releases = [(tmp_path / f"{name}.csv").read_bytes() for name in ("one", "two", "three")]
+    assert releases[0] == releases[1] == releases[2]
+    four = microagg(
+        "protect", "survey.csv", "--recipe", "r.toml", "-k", "9", "-o", "4.csv", folder=tmp_path
+    )
+    assert four.code == 0, four.err
+    assert alike(tmp_path / "4.csv", ("age", "income", "zip")) >= 9
+
+
+def test_every_setting_can_be_given_as_an_option(tmp_path):
+    survey(tmp_path / "survey.csv")
+    done = microagg(
+        *("protect", "survey.csv", "-q", "age,income,zip,diagnosis", "-i", "name", "-k", "3"),
+        *("-m", "vmdav", "--option", "gamma=0.3", "--seed", "5", "--missing", "error"),
+        *("--kinds", "zip=nominal,age=continuous", "--orders", "diagnosis=none<cold<flu"),
+        *("--within", "member", "--small-strata", "merge", "--attribute-weights", "age=2"),
+        *("--decimals", "income=0,age=1", "--delimiter", ",", "--encoding", "utf-8"),
+        *("--decimal", ".", "--missing-values", "NA", "--missing-values", "?"),
+        *("-o", "release.csv", "--save-recipe", "recipe.toml"),
+        folder=tmp_path,
+    )
+    assert done.code == 0, done.err
+    assert tomllib.loads((tmp_path / "recipe.toml").read_text()) == {
+        "k": 3,
+        "quasi_identifiers": ["age", "income", "zip", "diagnosis"],
+        "identifiers": ["name"],
+        "method": "vmdav",
+        "options": {"gamma": 0.3},
+        "seed": 5,
+        "missing": "error",
+        "kinds": {"zip": "nominal", "age": "continuous"},
+        "orders": {"diagnosis": ["none", "cold", "flu"]},
+        "within": ["member"],
+        "small_strata": "merge",
+        "attribute_weights": {"age": 2.0},
+        "decimals": {"income": 0, "age": 1},
+        "reading": {
+            "delimiter": ",",
+            "encoding": "utf-8",
+            "decimal": ".",
+            "missing_values": ["NA", "?"],
+        },
+    }
+
+
+def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path):
+    survey(tmp_path / "survey.csv")
+    before = sorted(tmp_path.iterdir())
+    done = microagg(
+        *("protect", "survey.csv", *ROLES, "-o", "r.csv", "--report", "r.html", "--dry-run"),
+        folder=tmp_path,
+    )
+    assert done.code == 0, done.err
+    for said in ("60 records", "by mdav", "age (integer)", "name", "about", " s,", " MB"):
+        assert said in done.out
+    assert sorted(tmp_path.iterdir()) == before
+    told = as_json(microagg(*LONG, "--dry-run", "--json", folder=tmp_path).out)
+    assert told["records"] == 60
+    assert told["seconds"] >= 0
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_pipe_carries_the_release(tmp_path):
+    survey(tmp_path / "survey.csv")
+    assert microagg("protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path).code == 0
+    command = [sys.executable, "-m", "microagg", "protect", "-", *ROLES, "-o", "-"]
+    with (tmp_path / "survey.csv").open("rb") as stream:
+        done = subprocess.run(command, stdin=stream, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (tmp_path / "r.csv").read_bytes()
+    assert b"at least 5 records" in done.stderr
+
+
+def test_whoever_reads_may_stop_reading(tmp_path):
+    survey(tmp_path / "survey.csv", 5000)
+    command = [sys.executable, "-m", "microagg", "protect", "survey.csv", "-q", "age,visits"]
+    command += ["--method", "zscore", "-o", "-"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 2
+    assert said == b""
+
+
+def test_progress_is_shown_on_a_terminal(tmp_path):
+    pty = pytest.importorskip("pty")
+    survey(tmp_path / "survey.csv", 2000)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "microagg", "protect", "survey.csv", "-q", "age,income"]
+    command += ["-m", "mdav", "-o", "release.csv"]
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False
+    )
+    os.close(theirs)
+    shown = b""
+    # The end of a terminal without a writer is an error on Linux and nothing elsewhere.
+    with suppress(OSError):
+        while more := os.read(ours, 65536):
+            shown += more
+    os.close(ours)
+    assert done.returncode == 0, shown
+    assert "━".encode() in shown
+    assert "at least 5 records" in done.stdout
+    assert "━" not in done.stdout
+
+
+def test_json_is_valid_and_alone_on_standard_output(tmp_path):
+    survey(tmp_path / "survey.csv")
+    protected = microagg("protect", "survey.csv", *ROLES, "-o", "r.csv", "--json", folder=tmp_path)
+    told = as_json(protected.out)
+    on_disk = json.loads((tmp_path / "r.csv.certificate.json").read_text())
+    assert {name: told[name] for name in on_disk} == on_disk
+    assert told["files"]["release"] == "r.csv"
+    assert told["seconds"] > 0
+    commands = {
+        ("inspect", "survey.csv"): "columns",
+        ("assess", "survey.csv", "r.csv"): "figures",
+        ("compare", "survey.csv", "-k", "3,5", "--methods", "mdav", *ROLES[:2]): "choices",
+        ("methods",): None,
+        ("demo", "--records", "50"): "files",
+    }
+    for command, name in commands.items():
+        done = microagg(*command, "--json", folder=tmp_path)
+        assert done.code == 0, done.err
+        assert done.err == ""
+        told = as_json(done.out)
+        assert name is None or name in told
+
+
+def test_figures_that_cannot_be_had_are_null_in_json(tmp_path):
+    (tmp_path / "one.csv").write_text("a,b\n" + "5,x\n" * 6)
+    (tmp_path / "two.csv").write_text("a,b\n" + "5,x\n" * 6)
+    done = microagg("assess", "one.csv", "two.csv", "-q", "a,b", "--json", folder=tmp_path)
+    assert done.code == 0, done.err
+    as_json(done.out)
+
+
+def test_json_and_the_release_cannot_share_standard_output(tmp_path):
+    survey(tmp_path / "survey.csv")
+    said = refusal("protect", "survey.csv", *ROLES, "-o", "-", "--json", folder=tmp_path)
+    assert "standard output" in said
+
+
+def test_inspect_shows_columns_and_roles(tmp_path):
+    survey(tmp_path / "survey.csv")
+    done = microagg("inspect", "survey.csv", folder=tmp_path)
+    assert done.code == 0, done.err
+    assert "60 records" in done.out
+    assert "microagg protect survey.csv -k 5 -q age,income,zip,born" in done.out
+    told = as_json(microagg("inspect", "survey.csv", "--json", folder=tmp_path).out)
+    roles = {column["name"]: (column["kind"], column["role"]) for column in told["columns"]}
+    assert roles["name"] == ("nominal", "identifier")
+    assert roles["age"] == ("integer", "quasi-identifier")
+    assert roles["zip"] == ("nominal", "quasi-identifier")
+    assert roles["born"][0] == "date"
+    assert roles["member"][0] == "boolean"
+    assert roles["diagnosis"][1] == "confidential"
+    piped = microagg("inspect", "-", folder=tmp_path, stdin=(tmp_path / "survey.csv").read_bytes())
+    assert "standard input" in piped.out
+
+
+def test_assess_pairs_records_by_their_key(tmp_path):
+    survey(tmp_path / "survey.csv")
+    roles = ("-q", "age,income", "-m", "mdav")
+    assert microagg("protect", "survey.csv", *roles, "-o", "r.csv", folder=tmp_path).code == 0
+    head, *lines = (tmp_path / "r.csv").read_text().splitlines()
+    (tmp_path / "shuffled.csv").write_text("\n".join([head, *sorted(lines)]) + "\n")
+    straight, by_key, without = (
+        microagg("assess", "survey.csv", name, *more, "--json", folder=tmp_path)
+        for name, more in (
+            ("r.csv", ()),
+            ("shuffled.csv", ("--key", "name", "-q", "age,income")),
+            ("shuffled.csv", ("-q", "age,income")),
+        )
+    )
+    one, two, three = (as_json(done.out) for done in (straight, by_key, without))
+    assert one["k_found"] == two["k_found"] == three["k_found"] >= 5
+    assert one["information_loss"] == pytest.approx(two["information_loss"])
+    assert three["information_loss"] > 2 * one["information_loss"]
+    shown = microagg("assess", "survey.csv", "r.csv", "-c", "diagnosis", folder=tmp_path)
+    assert f"At least {one['k_found']} records" in shown.out
+    assert f"Information loss {one['information_loss']:.2f} %" in shown.out
+
+
+def test_compare_shows_a_table_a_map_and_a_recommendation(tmp_path):
+    survey(tmp_path / "survey.csv")
+    command = ("compare", "survey.csv", "-k", "3,5", "--methods", "mdav,zscore", *ROLES[:2])
+    done = microagg(*command, "--report", "map.html", folder=tmp_path)
+    assert done.code == 0, done.err
+    for said in ("mdav", "zscore", "information loss", "loses least", "together are least"):
+        assert said in done.out
+    page = (tmp_path / "map.html").read_text()
+    assert "<svg" in page
+    assert "mdav, k = 3" in page
+    assert "exists" in refusal(*command, "--report", "map.html", folder=tmp_path)
+    assert microagg(*command, "--report", "map.html", "--force", folder=tmp_path).code == 0
+    told = as_json(microagg(*command, "--json", folder=tmp_path).out)
+    assert [(one["method"], one["k"]) for one in told["choices"]] == [
+        ("mdav", 3),
+        ("mdav", 5),
+        ("zscore", 3),
+        ("zscore", 5),
+    ]
+    assert told["recommended"] in told["choices"]
+
+
+def test_wrong_usage_is_one_sentence(tmp_path):
+    survey(tmp_path / "survey.csv")
+    assert "--foo" in refusal("protect", "survey.csv", "--foo", folder=tmp_path)
+    assert "frobnicate" in refusal("frobnicate", folder=tmp_path)
+    assert "source" in refusal("protect", folder=tmp_path)
+    assert "-k" in refusal("protect", "survey.csv", "-k", "five", folder=tmp_path)
+    assert "-o" in refusal("protect", "survey.csv", "-q", "age", folder=tmp_path)
+    assert "requires" in refusal("protect", "survey.csv", "-q", folder=tmp_path).lower()
+    assert "-k" in refusal("compare", "survey.csv", "-q", "age", "-k", "3,x", folder=tmp_path)
+    for options in (
+        ("--kinds", "age"),
+        ("--orders", "age=1"),
+        ("--attribute-weights", "age=much"),
+        ("--decimals", "many"),
+        ("--option", "gamma"),
+    ):
+        said = refusal("protect", "survey.csv", *ROLES, "-o", "r.csv", *options, folder=tmp_path)
+        assert options[0] in said
+
+
+def test_help_is_no_error(tmp_path):
+    for arguments in ((), ("--help",), ("protect", "--help"), ("compare", "--help")):
+        done = microagg(*arguments, folder=tmp_path)
+        assert done.code == 0
+        assert "Usage: microagg" in done.out
+        assert done.err == ""
+
+
+def test_a_surprise_does_not_quote_what_the_error_says(tmp_path, monkeypatch):
+    def fail(*_given, **_named):
+        raise KeyError("Mrs Smith of 12 High Street")
+
+    survey(tmp_path / "survey.csv")
+    monkeypatch.setattr("microagg.protect", fail)
+    done = microagg("protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path)
+    assert done.code == 2
+    assert done.err.startswith("microagg: something happened that should not: KeyError in test_cli")
+    assert "Smith" not in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "said"),
+    [(KeyboardInterrupt(), 130, "stopped"), (MemoryError(), 2, "memory")],
+)
+def test_what_stops_the_work_is_one_sentence(tmp_path, monkeypatch, failure, code, said):
+    def fail(*_given, **_named):
+        raise failure
+
+    survey(tmp_path / "survey.csv")
+    monkeypatch.setattr("microagg.protect", fail)
+    assert said in refusal(
+        "protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path, code=code
+    )
+
+
+def test_a_terminal_without_the_letters_does_not_stop_it(tmp_path):
+    (tmp_path / "survey.csv").write_text("âge,x\n" + "".join(f"{i},{i}\n" for i in range(10)))
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "microagg", "inspect", "survey.csv"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\\xe2ge" in done.stdout

@@ -152,7 +152,7 @@ def measure(
         gaps = (before.missing, after.missing)
         losses[after.name] = loss_of(before.values, after.values, *gaps)
         changes[after.name] = share_changed(before.values, after.values, *gaps)
-        if (before.values != before.values[0]).any():
+        if before.varies:
             varies.append(losses[after.name])
     numeric = [pair for pair in pairs if pair[1].numeric]
     whole = np.ones(labels.size, bool)

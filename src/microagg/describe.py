@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from microagg.arrays import centred
 from microagg.errors import MicroaggError
 from microagg.report.story import Attribute, Bar, Correlations, Role
 from microagg.table.columns import Coded, decode, encode, ticks_a_day
@@ -83,9 +84,12 @@ def _correlations(columns: Sequence[Coded]) -> tuple[tuple[float | None, ...], .
 
 
 def _scores(column: Coded) -> NDArray[np.float64]:
-    present = column.values if column.missing is None else column.values[~column.missing]
-    origin = present[0] if present.size else 0
-    return (column.values - origin).astype(np.float64)
+    """Numbers to correlate; zero where missing."""
+    scores = np.zeros(column.values.size)
+    values = _present(column)
+    if values.size:
+        scores[slice(None) if column.missing is None else ~column.missing] = centred(values)
+    return scores
 
 
 def _correlation(
@@ -127,10 +131,19 @@ def _moments(column: Coded) -> tuple[float | str | None, float | None]:
     values = _present(column)
     if values.size == 0:
         return None, None
-    origin = values[0]
-    offsets = (values - origin).astype(np.float64) * _unit(column)
-    deviation = float(offsets.std())
-    mean = float(origin) * _unit(column) + float(offsets.mean())
+    origin = values.min()
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            offsets = values - origin
+    else:
+        # Distances from the least always fit into as many bits, if these have no sign.
+        offsets = (values.astype(np.uint64) - origin.astype(np.uint64)).astype(np.float64)
+    offsets *= _unit(column)
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(offsets.std())
+        mean = float(origin) * _unit(column) + float(offsets.mean())
+    if not np.isfinite(deviation):
+        return None, None
     if column.kind == "date":
         middle = np.array([origin + np.int64(np.rint(offsets.mean()))])
         return _as_text(column, middle)[0], deviation * column.step / ticks_a_day(column.type)
@@ -139,7 +152,11 @@ def _moments(column: Coded) -> tuple[float | str | None, float | None]:
 
 def _as_text(column: Coded, values: NDArray) -> list[str]:
     decoded = decode(replace(column, text=None), values, np.zeros(values.size, bool))
-    return [str(value) for value in decoded.to_pylist()]
+    try:
+        return [str(value) for value in decoded.to_pylist()]
+    except (OverflowError, ValueError):
+        # Python's calendar knows no nanoseconds and ends with the year 9999.
+        return [str(value) for value in values.tolist()]
 
 
 def _bins(after: Coded, before: Coded | None) -> tuple[Bar, ...]:
@@ -151,13 +168,16 @@ def _bins(after: Coded, before: Coded | None) -> tuple[Bar, ...]:
     low, high = (float(value) for value in np.quantile(both, [_TAIL, 1.0 - _TAIL]))
     if not low < high:
         low, high = float(both.min()), float(both.max())
+    if not np.isfinite(high - low):
+        return ()
     bins = _BINS
     if after.whole and high - low < _BINS:
         # A bin a whole number: counts of whole numbers in other bins would comb.
         low, high, bins = low - 0.5, high + 0.5, round(high - low) + 1
     elif low == high:
         low, high, bins = low - 0.5, high + 0.5, 1
-    edges = np.linspace(low, high, bins + 1)
+    # Where floats lie no denser than the edges, these could step back by rounding.
+    edges = np.maximum.accumulate(np.linspace(low, high, bins + 1))
     counts = np.histogram(np.clip(shown, low, high), edges)[0]
     olds = None if original is None else np.histogram(np.clip(original, low, high), edges)[0]
     unit = _unit(after)

@@ -15,10 +15,22 @@ def whole_path(path: Path) -> Iterator[Path]:
     The file takes its name once everything is in it and on the disk. After a failure nothing is
     left of it, and a file that had the name before still has it.
     """
+    prefix = f".{path.name[:40]}."
+    try:
+        with _temporary(path, prefix) as temporary:
+            yield temporary
+    except OSError as failure:
+        # Neither the name of the temporary file nor the words of a library would tell anything.
+        about = failure.filename is None or Path(failure.filename).name.startswith(prefix)
+        if failure.errno is None or not about:
+            raise
+        raise OSError(failure.errno, os.strerror(failure.errno), str(path)) from None
+
+
+@contextmanager
+def _temporary(path: Path, prefix: str) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name[:100]}.", suffix=path.suffix
-    )
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=path.suffix)
     temporary = Path(name)
     try:
         os.close(handle)

@@ -55,9 +55,8 @@ def publish(
     Numbers keep their distance where `proximity` asks for it; categories and ranks never do.
     """
     centres, empty = _centres(column, groups, weights, proximity)
-    if decimals is not None and not column.whole:
-        centres = np.round(centres, decimals)
     if not column.whole:
+        centres = centres if decimals is None else _rounded(centres, decimals)
         centres = centres + 0.0  # there is one zero, not two
     entries = decode(column, centres, empty)
     after = centres[groups.labels]
@@ -65,12 +64,11 @@ def publish(
     measure = numeric_loss if column.numeric else category_loss
     loss = measure(column.values, after, column.missing, blank)
     changed = share_changed(column.values, after, column.missing, blank)
-    varies = bool((column.values != column.values[0]).any())
     satisfied = None
     if proximity is not None and column.categories is None:
         satisfied = _satisfied(column, after, proximity)
     return Published(
-        replace(column, values=after, missing=blank), entries, loss, changed, varies, satisfied
+        replace(column, values=after, missing=blank), entries, loss, changed, column.varies, satisfied
     )
 
 
@@ -91,7 +89,7 @@ def _centres(
         empty[:] = True
         empty[filled] = False
     centres = np.zeros(count, values.dtype)
-    if proximity is not None and column.categories is None:
+    if proximity is not None and column.categories is None and values.size:
         centres[~empty] = _moved(column, values, labels, present, proximity)
     elif values.size:
         centres[~empty] = _CENTRE_OF[column.kind if not _decimal(column) else "integer"](
@@ -150,6 +148,13 @@ def satisfaction_level(published: Sequence[Published]) -> float | None:
     if not asked:
         return None
     return 100.0 * sum(kept for kept, _ in asked) / total if total > 0.0 else 100.0
+
+
+def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        rounded = np.round(centres, decimals)
+    # Numbers that overflow on the way are too large to have such places.
+    return np.where(np.isfinite(rounded), rounded, centres)
 
 
 def _decimal(column: Coded) -> bool:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from microagg.assessment import Assessment
 from microagg.certificate import Certificate, Check
-from microagg.errors import OptionError, PromiseError
+from microagg.errors import InputError, OptionError, PromiseError
 from microagg.files import whole_path
 from microagg.groups import Partition
 from microagg.recipe import Recipe
 from microagg.report.story import Attribute, Correlations
 from microagg.table import formats
-from microagg.table.exporting import as_exported, read_back, same_columns
+from microagg.table.exporting import as_exported, layout_for, read_back, same_columns
 from microagg.table.frames import as_arrow
 from microagg.table.opening import STANDARD_STREAM, Origin
 from microagg.table.recount import Alike, count_alike
@@ -61,13 +61,12 @@ class Release:
         fails its check is not published: PromiseError.
         """
         address = os.fspath(target)
-        form = formats.form_of(address)
-        if form == "database":
+        if formats.form_of(address) == "database":
             self._write_database(address, force)
         elif address == STANDARD_STREAM:
-            self._write_stream(form)
+            self._write_stream()
         else:
-            self._write_file(form, Path(address), force)
+            self._write_file(Path(address), force)
         return self.certificate
 
     def report(self, path: str | os.PathLike[str], *, public: bool = False) -> None:
@@ -80,28 +79,35 @@ class Release:
 
         write(story_of(self, public=public), Path(path))
 
-    def _write_file(self, form: str, path: Path, force: bool) -> None:
+    def _write_file(self, path: Path, force: bool) -> None:
         refuse_overwriting(path, self.origin.path, force)
         certificate = certificate_path(path)
-        with whole_path(path) as temporary:
-            self._write_checked(form, temporary)
+        # The release takes its name first, then the certificate, once both are on the disk.
+        with whole_path(certificate) as beside, whole_path(path) as temporary:
+            self._write_checked(temporary)
+            self.certificate.write(beside)
             # A certificate of an earlier release must never stand beside this one.
             certificate.unlink(missing_ok=True)
-        self.certificate.write(certificate)
 
-    def _write_stream(self, form: str) -> None:
+    def _write_stream(self) -> None:
         with tempfile.TemporaryDirectory(prefix="microagg-") as folder:
             path = Path(folder) / "release.csv"
-            self._write_checked(form, path)
+            self._write_checked(path)
             with path.open("rb") as stream:
                 shutil.copyfileobj(stream, sys.stdout.buffer)
             sys.stdout.buffer.flush()
 
-    def _write_checked(self, form: str, path: Path) -> None:
-        layout = self.origin.layout if self.origin.form == form else None
-        expected = as_exported(as_arrow(self.data), self.origin, form)
+    def _write_checked(self, path: Path) -> None:
+        form, layout = formats.form_of(str(path)), layout_for(path, self.origin)
+        expected = as_exported(as_arrow(self.data), self.origin, path)
         formats.write_file(form, expected, path, layout)
-        self._check(form, expected, read_back(form, path, expected, layout), layout)
+        try:
+            found = read_back(form, path, expected, layout)
+        except InputError:
+            raise PromiseError(
+                "the written release cannot be read back, so it was not published"
+            ) from None
+        self._check(form, expected, found, layout)
         with path.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
         self.certificate = self.certificate.with_checks(
@@ -111,7 +117,8 @@ class Release:
     def _write_database(self, address: str, force: bool) -> None:
         from microagg.table.checks import fingerprint
 
-        expected = as_exported(as_arrow(self.data), self.origin, "database")
+        refuse_same_table(address, self.origin.address, force)
+        expected = as_exported(as_arrow(self.data), self.origin, None)
         formats.write_database(
             expected,
             address,
@@ -179,16 +186,38 @@ def certificate_path(path: Path) -> Path:
     return path.with_name(path.name + ".certificate.json")
 
 
-def refuse_early(source: str, output: str | None, others: Sequence[Path], force: bool) -> None:
+def refuse_early(source: str, output: str, others: Sequence[Path], force: bool) -> None:
     """Refuse what would be refused at the end anyway, before any work is done."""
+    form = formats.form_of(output)
     is_file = source != STANDARD_STREAM and formats.form_of(source) != "database"
     origin = Path(source) if is_file else None
-    paths = [*(() if output is None else (Path(output),)), *others]
+    paths = list(others)
+    if form == "database":
+        refuse_same_table(output, source, force)
+    elif output != STANDARD_STREAM:
+        formats.check_writable(output)
+        paths.append(Path(output))
     for path in paths:
         refuse_overwriting(path, origin, force)
+        _check_folder(path)
     wanted = [path.absolute() for path in paths]
     if len(set(wanted)) < len(wanted):
         raise OptionError("two outputs have the same name; give each a name of its own")
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse a path that no file can be written to; folders that are not there will be made."""
+    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise OptionError(f"{path.name} cannot be written: {folder} is no folder one may write to")
+
+
+def refuse_same_table(target: str, source: str | None, force: bool) -> None:
+    """Refuse to replace the database table that the input is, or may be a query on."""
+    if force and source is not None and formats.same_table(target, source):
+        raise OptionError(
+            f"{formats.shown_name(target)} is the input, which is never written over; name another"
+        )
 
 
 def refuse_overwriting(path: Path, source: Path | None, force: bool) -> None:

@@ -432,12 +432,14 @@ def test_pandas_is_needed_nowhere(tmp_path):
     script = """
 import sys
 
+from importlib.machinery import PathFinder
+
 class NoPandas:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "pandas":
-            raise ImportError(name)
+        hidden = name.partition(".")[0] == "pandas"
+        return None if hidden else PathFinder.find_spec(name, path, target)
 
-sys.meta_path.insert(0, NoPandas())
+sys.meta_path[sys.meta_path.index(PathFinder)] = NoPandas()
 from pathlib import Path
 import pyarrow as pa
 from microagg.table import arrow_files, database, excel_files, stats_files
@@ -450,5 +452,6 @@ for module, name in [(arrow_files, "a.parquet"), (arrow_files, "a.feather"),
     assert module.read(Path(name), Reading()).table.equals(table), name
 database.write(table, "sqlite:a.db#t", lambda back: None, False)
 assert database.read("sqlite:a.db#t", Reading()).table.equals(table)
+assert "pandas" not in sys.modules
 """
     subprocess.run([sys.executable, "-W", "error", "-c", script], cwd=tmp_path, check=True)

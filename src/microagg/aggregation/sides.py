@@ -167,9 +167,14 @@ def combine_wells(wells, y, other, cost, rest, best, best_cost):
         if estimate < kept[_WALKED - 1]:
             place = _WALKED - 1
             while place > 0 and estimate < kept[place - 1]:
-                kept[place] = kept[place - 1]
-                masks[place] = masks[place - 1]
                 place -= 1
+            # Equal groups that change places give the same again.
+            near = _NOISE * abs(estimate)
+            if kept[place] - estimate <= near or (place > 0 and estimate - kept[place - 1] <= near):
+                continue
+            for later in range(_WALKED - 1, place, -1):
+                kept[later] = kept[later - 1]
+                masks[later] = masks[later - 1]
             kept[place] = estimate
             masks[place] = mask
     trial = np.empty(groups)

@@ -138,7 +138,7 @@ def _run(
     to_stream = output == "-"
     is_file = not to_stream and form_of(output) != "database"
     written = [path for path in (report, save_recipe) if path is not None]
-    refuse_early(source, output if is_file else None, written, force)
+    refuse_early(source, output, written, force)
     release = microagg.protect(source, recipe=recipe)
     release.write(output, force=force)
     if report is not None:

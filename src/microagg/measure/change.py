@@ -22,6 +22,8 @@ def numeric_loss(
         blank = None if blank is None else blank[~gone]
     if before.size == 0:
         return 0.0
+    if blank is not None:
+        after = np.where(blank, before, after)
     # Together, so that both move by the same offset; whole numbers stay whole while they do.
     both = centred(np.concatenate([before, after]))
     original, released = both[: before.size], both[before.size :]

@@ -8,6 +8,7 @@ granularity 2^-40. On whole numbers it charges what was asked for.
 """
 
 import math
+from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
@@ -55,17 +56,17 @@ def add_noise(
     rng: for simulations; without it the noise is OpenDP's. That takes about 11 seconds a million.
     """
     scale = sensitivity / epsilon
+    if Fraction(scale) * Fraction(epsilon) < sensitivity:
+        scale = math.nextafter(scale, math.inf)  # the quotient was rounded down
     if rng is not None:
         noise = np.rint(rng.laplace(0.0, scale, sums.size))
         return sums + np.clip(noise, -(2.0**62), 2.0**62).astype(np.int64)
     dp = open_dp()
-    space = (
+    measure = dp.m.make_laplace(
         dp.vector_domain(dp.atom_domain(T="i64"), size=sums.size),
         dp.l1_distance(T="i64"),
+        scale=scale,
     )
-    measure = dp.m.make_laplace(*space, scale=scale)
-    while measure.map(sensitivity) > epsilon:
-        # The quotient was rounded down: what OpenDP proves is what counts.
-        scale = math.nextafter(scale, math.inf)
-        measure = dp.m.make_laplace(*space, scale=scale)
+    if measure.map(sensitivity) > epsilon:
+        raise RuntimeError("OpenDP charges more than epsilon for this noise; nothing was released")
     return np.array(measure(sums.tolist()), np.int64)

@@ -46,6 +46,12 @@ class Coded:
         """Whether values have distances: all but nominal and boolean columns do."""
         return self.kind not in ("nominal", "boolean")
 
+    @property
+    def varies(self) -> bool:
+        """Whether there is something to lose: two values that differ."""
+        present = self.values if self.missing is None else self.values[~self.missing]
+        return bool((present != present[:1]).any())
+
     def rows(self, chosen: NDArray[np.bool_] | slice) -> Self:
         """The same column with some rows only."""
         missing = None if self.missing is None else self.missing[chosen]
@@ -210,12 +216,14 @@ def _whole(name: str, values: NDArray) -> NDArray[np.int64]:
 
 def _unscaled(name: str, array: pa.Array) -> NDArray[np.int64]:
     """Decimals as whole numbers of their last place."""
-    wide = array.cast(pa.decimal128(38, array.type.scale)).fill_null(0)
+    try:
+        wide = array.cast(pa.decimal128(18, array.type.scale)).fill_null(0)
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"column {name!r} holds decimals of more than 18 digits; make them floats"
+        ) from None
     words = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)
-    words = words[wide.offset : wide.offset + len(wide)]
-    if (words[:, 1] != (words[:, 0] >> 63)).any():
-        raise InputError(f"column {name!r} holds decimals of more than 18 digits; make them floats")
-    return words[:, 0].copy()
+    return words[wide.offset : wide.offset + len(wide), 0].copy()
 
 
 def _as_decimals(
@@ -261,7 +269,7 @@ def _step(ticks: NDArray[np.int64], kind: pa.DataType) -> int:
 
 def _categories(name: str, array: pa.Array, kind: str, order: tuple[str, ...] | None) -> Coded:
     given = array.type
-    encoded = array if pa.types.is_dictionary(given) else array.dictionary_encode()
+    encoded = _plainly_encoded(array)
     categories = encoded.dictionary
     if pa.types.is_null(given):
         empty = np.ones(len(array), bool)
@@ -280,6 +288,18 @@ def _categories(name: str, array: pa.Array, kind: str, order: tuple[str, ...] | 
     if missing is not None:
         codes[missing] = 0
     return Coded(name, kind, codes, True, missing, given, categories)
+
+
+def _plainly_encoded(array: pa.Array) -> pa.DictionaryArray:
+    """A dictionary in which each category stands once, and none of them is missing."""
+    if not pa.types.is_dictionary(array.type):
+        return array.dictionary_encode()
+    categories = array.dictionary
+    known = categories.drop_null().unique()
+    if len(known) == len(categories):
+        return array
+    places = pc.index_in(categories, value_set=known)
+    return pa.DictionaryArray.from_arrays(places.take(array.indices), known)
 
 
 def _ranks(

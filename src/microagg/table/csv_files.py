@@ -73,8 +73,7 @@ def read(
     first = next(batches)
     decimal = plan.layout.decimal
     if reading.decimal is None and plan.layout.delimiter != ",":
-        fields = [first.column(i) for i, name in enumerate(plan.names) if name in asked]
-        decimal = _find_decimal(fields, missing)
+        decimal = _find_decimal(first.columns, missing)
     columns = [_Column(name, name in asked, decimal, missing) for name in plan.names]
     for batch in chain([first], batches):
         for column, text in zip(columns, batch.columns, strict=True):

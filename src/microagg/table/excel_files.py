@@ -28,6 +28,8 @@ _REPORT_EVERY = 4096
 _STAMP = (1980, 1, 1, 0, 0, 0)
 _MOMENT = b"1980-01-01T00:00:00Z"
 _FIRST_DAY = date(1900, 1, 1)
+# XML has no place for these, and reads a carriage return as a line feed.
+_UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 _KINDS: dict[type, str] = {
     bool: "true or false",
     int: "numbers",
@@ -231,12 +233,13 @@ def _text_cell(sheet: Any) -> Callable[[str], Any]:
 def _written(name: str, column: pa.ChunkedArray, shown: str | None, sheet: Any) -> Iterator[Any]:
     """The cells of a column, checked before the first is written."""
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     kind = column.type
+    if _UNFIT.search(name):
+        raise InputError(f"the name of column {name!r} has control characters; rename it")
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         values = column.to_pylist()
-        if any(value and ILLEGAL_CHARACTERS_RE.search(value) for value in values):
+        if any(value and _UNFIT.search(value) for value in values):
             raise InputError(f"column {name!r} has control characters, which Excel cannot hold")
         if (pc.max(pc.utf8_length(column)).as_py() or 0) > _LONGEST_TEXT:
             raise InputError(
@@ -252,6 +255,8 @@ def _written(name: str, column: pa.ChunkedArray, shown: str | None, sheet: Any) 
         if value is None:
             return None
         rounded = isinstance(value, float | int) and float(f"{value:.16g}") != value
+        if not rounded and shown is None:
+            return value
         # openpyxl rounds numbers to 16 digits, but not those that are written out already.
         made = WriteOnlyCell(sheet, repr(value) if rounded else value)
         if rounded:

@@ -8,41 +8,45 @@ import pyarrow as pa
 from microagg.progress import silent
 from microagg.table import formats
 from microagg.table.checks import cast_like, fingerprint
-from microagg.table.opening import Origin, readable
+from microagg.table.opening import Origin, without_stand_ins
 from microagg.table.source import Reading
-from microagg.table.text import as_understood
 
 
-def as_exported(table: pa.Table, origin: Origin, form: str) -> pa.Table:
-    """The table as another format should hold it.
+def as_exported(table: pa.Table, origin: Origin, path: Path | None) -> pa.Table:
+    """The table as the file at a path, or a database, should hold it.
 
     Untouched columns of a text file are text as long as they go to a text file; elsewhere numbers
     are to be numbers. Codes for missing values mean something only in the format that declares
     them.
     """
-    if origin.form == form:
-        return table
-    if origin.form == "csv":
+    form = "database" if path is None else formats.form_of(str(path))
+    if origin.form == "csv" != form:
         columns = [_typed(column.combine_chunks(), origin) for column in table.columns]
         return pa.table(columns, table.column_names)
-    if origin.form == "stats":
+    if origin.form == "stats" and (path is None or not formats.holds_codes(path, origin.layout)):
         return formats.without_codes(table, origin.layout)
     return table
 
 
+def layout_for(path: Path, origin: Origin) -> Any:
+    """How a file is to be laid out: like the input if it is of the same format."""
+    same = origin.form == formats.form_of(str(path))
+    return formats.layout_for(path, origin.layout if same else None)
+
+
 def _typed(array: pa.Array, origin: Origin) -> pa.Array:
-    read = readable(array, origin)
-    if pa.types.is_string(read.type) and read.null_count < len(read):
-        for kind in ("integer", "continuous", "date"):
-            understood = as_understood(read, kind, exactly=True)
-            if understood is not None:
-                return understood
-    return read
+    """What the texts of an untouched column say, by the same rules as those of a protected one."""
+    if not pa.types.is_string(array.type):
+        return array
+    read = without_stand_ins(array, origin)
+    if read.null_count == len(read):
+        return read
+    return formats.understood(read, origin.layout)
 
 
 def read_back(form: str, path: Path, expected: pa.Table, layout: Any) -> pa.Table:
     """What was written, read again: as text from a text file, else in the types expected."""
-    reading = formats.reading_of(layout) if form == "csv" and layout is not None else Reading()
+    reading = formats.reading_of(layout) if form == "csv" else Reading()
     found = formats.read(form, str(path), reading, (), silent).table
     return found if form == "csv" else cast_like(found, expected.schema)
 

@@ -1,6 +1,7 @@
 """The formats of files and databases, by name and by suffix; each has a module of its own."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from microagg.errors import OptionError
 from microagg.progress import Report
-from microagg.table.database import is_database
+from microagg.table.database import Address, is_database
 from microagg.table.database import shown as shown_address
 from microagg.table.source import Loaded, Reading
 
@@ -30,6 +31,7 @@ _FORMS = {
     **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
     **dict.fromkeys((".sav", ".zsav", ".dta", ".sas7bdat", ".xpt"), "stats"),
 }
+_ONLY_READ = {".xlsm": ".xlsx", ".sas7bdat": ".xpt, .sav or .dta"}
 
 
 def form_of(address: str) -> str:
@@ -97,6 +99,54 @@ def without_codes(table: pa.Table, layout: Any) -> pa.Table:
     """The table of a statistics package with its codes for missing values as plain ones."""
     found: pa.Table = _module("stats").without_codes(table, layout)
     return found
+
+
+def understood(array: pa.Array, layout: Any) -> pa.Array:
+    """Texts of a text file as what they say, if all of them say the same kind of thing."""
+    from microagg.table.csv_layout import understand
+
+    return understand(array, layout.decimal)[2]
+
+
+def layout_for(path: Path, layout: Any) -> Any:
+    """The layout of a file to be written, from that of an input of the same format or from none.
+
+    A text file always has one, and its suffix may tell what stands between its fields.
+    """
+    if form_of(str(path)) != "csv":
+        return layout
+    layout = layout or _module("csv").CsvLayout()
+    tabs = path.suffix.lower() in (".tsv", ".tab")
+    return replace(layout, delimiter="\t") if tabs else layout
+
+
+def holds_codes(path: Path, layout: Any) -> bool:
+    """Whether a file keeps the codes for missing values that an input with this layout had."""
+    stats = _module("stats")
+    return bool(stats.KINDS.get(path.suffix.lower()) == layout.kind)
+
+
+def check_writable(address: str) -> None:
+    """Refuse a file whose format can be read but not written."""
+    suffix = Path(address).suffix.lower()
+    if suffix in _ONLY_READ:
+        raise OptionError(
+            f"{suffix} files can be read but not written; write {_ONLY_READ[suffix]} instead"
+        )
+
+
+def same_table(one: str, other: str) -> bool:
+    """Whether two addresses mean the same table; without a table one means any of its database."""
+    if not (is_database(one) and is_database(other)):
+        return False
+    first, second = Address.of(one), Address.of(other)
+    if first.file is not None and second.file is not None:
+        both = first.file.exists() and second.file.exists()
+        same = both and first.file.samefile(second.file)
+    else:
+        same = first.shown == second.shown
+    tables = {name.casefold() for name in (first.table, second.table) if name is not None}
+    return same and len(tables) < 2
 
 
 def reading_of(layout: Any) -> Reading:

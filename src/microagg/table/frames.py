@@ -50,6 +50,9 @@ class Frame:
                 "no type for; make them all numbers, text or dates"
             ) from None
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if array.type == pa.string_view():
+            # Few functions know views; `rebuild` makes it one again.
+            array = array.cast(pa.large_string())
         self._types[name] = array.type
         return array
 
@@ -77,11 +80,11 @@ class Frame:
         frame = self._frame.select(name for name in self.names if name not in dropped)
         if kept_rows is not None:
             frame = frame.filter(kept_rows.tolist())
+        same = {name: array.type == self._types.get(name) for name, array in replaced.items()}
         if frame.implementation.is_pyarrow():
-            return _rebuild_arrow(frame.to_native(), replaced)
+            return _rebuild_arrow(frame.to_native(), replaced, same)
         frame = frame.with_columns(
-            _like(frame[name], array, array.type == self._types.get(name, array.type))
-            for name, array in replaced.items()
+            _like(frame[name], array, same[name]) for name, array in replaced.items()
         )
         native = frame.to_native()
         # A column of pandas may be a view of a block in which columns replaced or dropped live on.
@@ -96,15 +99,17 @@ def as_arrow(native: Any) -> pa.Table:
     return pa.table([frame.column(name) for name in frame.names], frame.names)
 
 
-def _rebuild_arrow(table: pa.Table, replaced: Mapping[str, pa.Array]) -> pa.Table:
+def _rebuild_arrow(
+    table: pa.Table, replaced: Mapping[str, pa.Array], same: Mapping[str, bool]
+) -> pa.Table:
     columns, fields = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
         new = replaced.get(field.name)
         if new is None:
             columns.append(_own(column))
         else:
-            columns.append(trimmed(pa.table([new], ["new"])).column(0))
-            field = field.with_type(new.type)
+            field = field if same[field.name] else field.with_type(new.type)
+            columns.append(trimmed(pa.table([new.cast(field.type)], ["new"])).column(0))
         fields.append(field)
     return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
 

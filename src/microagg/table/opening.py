@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ class Origin:
     """Where a table came from and how it was written, to write another alike.
 
     form: the name of the format; "frame" for a table that was in memory.
-    path: of the file, so that it is never written over.
+    path, address: of the file or the database table, so that it is never written over.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Origin:
     reading: Reading
     layout: Any = None
     path: Path | None = None
+    address: str | None = field(default=None, repr=False)
 
 
 @dataclass
@@ -73,8 +74,13 @@ def open_table(
     form = formats.form_of(address)
     with _at_hand(address) as place:
         loaded: Loaded = formats.read(form, place, reading, typed, report)
-    path = None if form == "database" or address == STANDARD_STREAM else Path(address).absolute()
-    origin = Origin(formats.shown_name(address), form, reading, loaded.layout, path)
+    named = Origin(formats.shown_name(address), form, reading, loaded.layout)
+    if form == "database":
+        origin = replace(named, address=address)
+    elif address != STANDARD_STREAM:
+        origin = replace(named, path=Path(address).absolute())
+    else:
+        origin = named
     return Opened(Frame(loaded.table), origin, loaded.sha256, loaded.notes)
 
 
@@ -82,9 +88,13 @@ def readable(array: pa.Array, origin: Origin) -> pa.Array:
     """A column of a text file with decimal points, and missing where a stand-in says so."""
     if origin.form != "csv" or not pa.types.is_string(array.type):
         return array
+    return formats.with_decimal_points(without_stand_ins(array, origin), origin.layout)
+
+
+def without_stand_ins(array: pa.Array, origin: Origin) -> pa.Array:
+    """Texts of a text file, missing where a stand-in says so."""
     stand_ins = pa.array(["", *origin.reading.missing_values], array.type)
-    array = pc.if_else(pc.is_in(array, value_set=stand_ins), pa.scalar(None, array.type), array)
-    return formats.with_decimal_points(array, origin.layout)
+    return pc.if_else(pc.is_in(array, value_set=stand_ins), pa.scalar(None, array.type), array)
 
 
 def check_columns(named: Sequence[str], names: Sequence[str]) -> None:

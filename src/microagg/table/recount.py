@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from microagg.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ def count_alike(
 ) -> Alike:
     """Classes of records equal in the columns named. Missing equals missing, NaN equals NaN."""
     # Numbers keep the count free of column names, which may repeat those of the aggregates.
-    columns = [table[name] for name in names]
+    columns = [_comparable(table[name]) for name in names]
     keys = pa.table(columns, [str(place) for place in range(len(columns))])
     if entities is None:
         counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
@@ -51,11 +54,23 @@ def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
     """For each record the number of its class, from 0 without gaps."""
     codes = np.zeros(table.num_rows, np.int64)
     for name in names:
-        column = table[name].combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        encoded = column.dictionary_encode(null_encoding="encode")
+        try:
+            encoded = _comparable(table[name].combine_chunks()).dictionary_encode("encode")
+        except pa.ArrowNotImplementedError:
+            raise InputError(
+                f"column {name!r} is of type {table[name].type}, whose values cannot be compared; "
+                "make it numbers, text or dates"
+            ) from None
         places = encoded.indices.cast(pa.int64()).to_numpy()
         pairs = codes * (int(places.max()) + 1) + places
         codes = np.unique(pairs, return_inverse=True)[1]
     return codes
+
+
+def _comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The same values, equal ones in the same bits: categories spelt out, one zero and not two."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = pc.add(column.cast(pa.float64()), 0.0)
+    return column
