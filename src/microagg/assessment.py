@@ -102,6 +102,7 @@ def assess(
     with watch("reading", progress) as report:
         before = open_table(original, settings, report=lambda share: report(share / 2))
         after = open_table(released, settings, report=lambda share: report(0.5 + share / 2))
+    confidential, known = _as_list(confidential), None if known is None else _as_list(known)
     rows = _paired_rows(before, after, key)
     names = _judged_columns(before, after, rows, quasi_identifiers, key)
     for table in (before, after):
@@ -233,6 +234,10 @@ def _paired_rows(before: Opened, after: Opened, key: str | None) -> NDArray[np.i
     return np.asarray(rows.to_numpy(zero_copy_only=False), np.int64)
 
 
+def _as_list(names: Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
 def _as_text(array: pa.Array) -> pa.Array:
     return array.cast(pa.string())
 
@@ -247,7 +252,7 @@ def _judged_columns(
     if given is not None:
         if not given:
             raise OptionError("quasi_identifiers must name at least one column")
-        return list(given)
+        return _as_list(given)
     common = [name for name in after.frame.names if name in before.frame.names and name != key]
     changed = [name for name in common if _changed(before, after, rows, name)]
     if not changed:
@@ -283,7 +288,7 @@ def _both(
             for array in (one, other)
         )
         common = pa.float64() if numbers else pa.string()
-        one, other = one.cast(common), other.cast(common)
+        one, other = one.cast(common, safe=False), other.cast(common, safe=False)
     return one, other
 
 
@@ -297,10 +302,21 @@ def _encoded_pair(
 ) -> tuple[Coded, Coded]:
     """A column before and after as numbers: coded together, so that codes mean the same."""
     one, other = _both(before, after, rows, name)
+    if kind is None and order is None:
+        order = _order_of(before.frame.column(name), other)
     both = encode(
         name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
     )
     return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
+
+
+def _order_of(original: pa.Array, released: pa.Array) -> Sequence[str] | None:
+    """The order that an ordinal column brings along, if the release has no other categories."""
+    if not (pa.types.is_dictionary(original.type) and original.type.ordered):
+        return None
+    order: list[str] = original.dictionary.cast(pa.string()).to_pylist()
+    known = set(released.unique().cast(pa.string()).to_pylist()) - {None} <= set(order)
+    return order if known else None
 
 
 def _numbers(column: Coded) -> NDArray[np.float64]:
@@ -316,4 +332,8 @@ def _codes(table: Opened, name: str) -> tuple[NDArray, bool]:
     column = understood(name, table.frame.column(name), table.origin)
     if column is None:
         raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
-    return column.values, column.numeric
+    # Having no value is a value too, below all others.
+    codes = np.unique(column.values, return_inverse=True)[1] + 1
+    if column.missing is not None:
+        codes[column.missing] = 0
+    return codes, column.numeric

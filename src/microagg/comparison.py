@@ -7,13 +7,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import microagg
 from microagg.assessment import measure
 from microagg.errors import OptionError
 from microagg.grouping.methods import find
-from microagg.pipeline import group, read_columns, settled
+from microagg.pipeline import group, publish_columns, read_columns, settled, weights_of
 from microagg.progress import watch
-from microagg.publish import decimals_of, publish, total_loss
+from microagg.publish import total_loss
 from microagg.recipe import Recipe
 from microagg.table.columns import Coded
 from microagg.table.opening import Opened, check_columns, open_table
@@ -84,11 +87,11 @@ def compare(
     ]
     source = open_table(table, base.reading.as_reading(), typed=base.quasi_identifiers)
     check_columns(base.columns(), source.frame.names)
-    columns = read_columns(source, base)
+    columns, weights = read_columns(source, base), weights_of(source, base)
     choices = []
     with watch("comparing", progress) as report:
         for done, each in enumerate(recipes):
-            choices.append(_judge(source, columns, each))
+            choices.append(_judge(source, columns, weights, each))
             report((done + 1) / len(recipes))
     best, words = _recommend(choices)
     return Comparison(
@@ -96,15 +99,13 @@ def compare(
     )
 
 
-def _judge(source: Opened, columns: list[Coded], recipe: Recipe) -> Choice:
+def _judge(
+    source: Opened, columns: list[Coded], weights: NDArray[np.float64] | None, recipe: Recipe
+) -> Choice:
     started = time.perf_counter()
     grouped = group(source, columns, recipe, progress=False)
     seconds = time.perf_counter() - started
-    kept = columns if grouped.kept is None else [column.rows(grouped.kept) for column in columns]
-    published = [
-        publish(column, grouped.partition, None, decimals_of(recipe.decimals, column.name))
-        for column in kept
-    ]
+    kept, published = publish_columns(source, columns, recipe, grouped, weights)
     sizes = grouped.partition.sizes
     judged = measure(
         [(before, each.column) for before, each in zip(kept, published, strict=True)],

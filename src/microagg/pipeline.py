@@ -58,21 +58,9 @@ def protect(
     source = open_table(table, recipe.reading.as_reading(), typed=recipe.quasi_identifiers)
     check_columns(recipe.columns(), source.frame.names)
     columns = read_columns(source, recipe)
+    weights = weights_of(source, recipe)
     grouped = group(source, columns, recipe, progress)
-    weights = _weights(source, recipe)
-    if grouped.kept is not None:
-        columns = [column.rows(grouped.kept) for column in columns]
-        weights = None if weights is None else weights[grouped.kept]
-    published = [
-        publish(
-            column,
-            grouped.partition,
-            weights,
-            decimals_of(recipe.decimals, column.name),
-            _proximity(source, recipe, column.name, grouped.kept),
-        )
-        for column in columns
-    ]
+    columns, published = publish_columns(source, columns, recipe, grouped, weights)
     if measures is None:
         measures = columns[0].values.size <= _MEASURED_UNASKED
     return _released(source, recipe, grouped, columns, published, measures, progress)
@@ -128,6 +116,30 @@ def group(
         entities=_entities(source, recipe),
         progress=progress,
     )
+
+
+def publish_columns(
+    source: Opened,
+    columns: list[Coded],
+    recipe: Recipe,
+    grouped: Grouped,
+    weights: NDArray[np.float64] | None,
+) -> tuple[list[Coded], list[Published]]:
+    """The quasi-identifiers of the records that stay, and as the groups publish them."""
+    if grouped.kept is not None:
+        columns = [column.rows(grouped.kept) for column in columns]
+        weights = None if weights is None else weights[grouped.kept]
+    published = [
+        publish(
+            column,
+            grouped.partition,
+            weights,
+            decimals_of(recipe.decimals, column.name),
+            _proximity(source, recipe, column.name, grouped.kept),
+        )
+        for column in columns
+    ]
+    return columns, published
 
 
 def _released(
@@ -194,21 +206,28 @@ def _released(
         origin=source.origin,
         counted=counted,
         entities=entities,
-        attributes=_attributes(columns, published, confidential),
+        attributes=_attributes(columns, published, confidential, grouped.kept is None),
         correlations=correlations(after, columns),
         assessment=assessment,
     )
 
 
 def _attributes(
-    columns: list[Coded], published: list[Published], confidential: list[Coded]
+    columns: list[Coded],
+    published: list[Published],
+    confidential: list[Coded],
+    all_rows: bool,
 ) -> tuple[Attribute, ...]:
     return (
         *(
             attribute("quasi-identifier", each.column, before, each.loss, each.changed)
             for before, each in zip(columns, published, strict=True)
         ),
-        *(attribute("confidential", column) for column in confidential),
+        # Nobody touched these: they are now what they were, unless records were left out.
+        *(
+            attribute("confidential", column, column if all_rows else None)
+            for column in confidential
+        ),
     )
 
 
@@ -282,11 +301,12 @@ def _proximity(
     )
 
 
-def _weights(source: Opened, recipe: Recipe) -> NDArray[np.float64] | None:
+def weights_of(source: Opened, recipe: Recipe) -> NDArray[np.float64] | None:
+    """The sampling weights, checked; None where there are none."""
     if recipe.weights is None:
         return None
     column = encode(recipe.weights, source.looked_at(recipe.weights), "continuous")
-    weights = column.values
+    weights = column.values.astype(np.float64)
     if column.missing is not None or (weights < 0.0).any() or not weights.any():
         raise InputError(
             f"column {recipe.weights!r} holds sampling weights, which must be numbers of 0 or "

@@ -68,7 +68,12 @@ def publish(
     if proximity is not None and column.categories is None:
         satisfied = _satisfied(column, after, proximity)
     return Published(
-        replace(column, values=after, missing=blank), entries, loss, changed, column.varies, satisfied
+        replace(column, values=after, missing=blank),
+        entries,
+        loss,
+        changed,
+        column.varies,
+        satisfied,
     )
 
 

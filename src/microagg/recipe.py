@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import math
 import tomllib
 from collections.abc import Iterable
 from os import PathLike
@@ -9,7 +10,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import tomli_w
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from microagg.errors import OptionError
@@ -24,11 +32,35 @@ def _as_names(value: Any) -> Any:
     """One name may stand for a list of one; what lists several may be any sequence."""
     if isinstance(value, str):
         return (value,)
+    if isinstance(value, set | frozenset):
+        # The order of a set differs from one run to the next, that of a release must not.
+        return tuple(sorted(value, key=str))
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, dict) else value
+
+
+def _no_truth_value(value: Any) -> Any:
+    """True is 1 to Python, but nobody who says k=True means 1."""
+    if isinstance(value, bool):
+        raise OptionError("k must be a whole number, but a truth value arrived; for example k=5")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """What a TOML file can say: numbers, texts and lists of these."""
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise OptionError(
+        "options may be finite numbers, texts and lists of these, but one is an object of type "
+        f"{type(value).__name__}"
+    )
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
+Option = Annotated[Any, BeforeValidator(_plain)]
 # A number for all, or the name of a column that has one for each record.
 Preference = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] | str
 
@@ -78,12 +110,12 @@ class Recipe(_Settings):
     reading: how the input is read.
     """
 
-    k: int = Field(5, ge=1)
+    k: Annotated[int, BeforeValidator(_no_truth_value)] = Field(5, ge=1)
     quasi_identifiers: Names = Field(min_length=1)
     confidential: Names = ()
     identifiers: Names = ()
     method: str = "auto"
-    options: dict[str, Any] = {}
+    options: dict[str, Option] = {}
     seed: int = Field(0, ge=0)
     kinds: dict[str, Kind] = {}
     orders: dict[str, Texts] = {}
@@ -110,7 +142,9 @@ class Recipe(_Settings):
         try:
             super().__init__(**settings)
         except ValidationError as failure:
-            raise OptionError(_sentence(failure.errors()[0])) from None
+            # Of the members of a union, the one that went deepest is the one that was meant.
+            deepest = max(failure.errors(), key=lambda error: len(error["loc"]))
+            raise OptionError(_sentence(deepest)) from None
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -206,6 +240,8 @@ def _check_roles(recipe: Recipe) -> None:
                 )
                 raise OptionError(f"column {name!r} stands {said}; give each column one role")
             role_of[name] = role
+    if len(set(recipe.within)) < len(recipe.within):
+        raise OptionError("within names a column twice; name each once")
     for setting, names in (("within", recipe.within), ("weights", (recipe.weights,))):
         for name in names:
             if name in recipe.quasi_identifiers:
@@ -213,6 +249,12 @@ def _check_roles(recipe: Recipe) -> None:
                     f"column {name!r} stands in quasi_identifiers and in {setting}; "
                     f"a column of {setting} is kept as it is, so it cannot be replaced"
                 )
+    for name in recipe.within:
+        if name in recipe.identifiers:
+            raise OptionError(
+                f"column {name!r} stands in identifiers and in within; a column of within is kept "
+                "as it is, so it cannot be dropped"
+            )
     if recipe.entity in recipe.quasi_identifiers:
         raise OptionError(
             f"column {recipe.entity!r} is the entity and cannot be a quasi-identifier too"

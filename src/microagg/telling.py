@@ -178,22 +178,22 @@ def _done(release: "Release", public: bool) -> tuple[str, ...]:
     certificate, recipe = release.certificate, release.recipe
     steps = []
     if recipe.identifiers:
-        steps.append(f"Dropped {', '.join(recipe.identifiers)}, which identify people directly.")
+        steps.append(f"Dropped {', '.join(recipe.identifiers)}: people can be told by it at once.")
     within = f" within {', '.join(recipe.within)}" if recipe.within else ""
     steps.append(
         f"Grouped {certificate.counts} that are alike in {', '.join(recipe.quasi_identifiers)}"
         f"{within}, at least {recipe.k} in each group, by the method {certificate.method}."
+    )
+    steps.append(
+        "Replaced these values by one for the whole group"
+        + (f", weighted by {recipe.weights}" if recipe.weights else "")
+        + "."
     )
     if recipe.aggregate == "proximity":
         steps.append(
             "Moved the published numbers away from the originals as far as was asked, keeping the "
             "mean and the variance of each column."
         )
-    steps.append(
-        "Replaced these values by one for the whole group"
-        + (f", weighted by {recipe.weights}" if recipe.weights else "")
-        + "."
-    )
     dropped = certificate.rows_read - certificate.rows_released
     if dropped and not public:
         steps.append(f"Left out {dropped} records of strata with fewer than {recipe.k} members.")

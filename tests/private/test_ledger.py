@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from microagg.errors import InputError, OptionError
-from microagg.private import Ledger, release
-from microagg.private import noise as noise_module
+from microagg.private import Ledger, release, releasing
 from microagg.private.ledger import fingerprint
 
 X = np.linspace(0, 1, 8)
@@ -58,13 +57,7 @@ def test_simulations_spend_nothing(tmp_path):
 
 def test_is_spent_before_noise_is_drawn(tmp_path, monkeypatch):
     path = tmp_path / "ledger.json"
-    dp = noise_module.open_dp()
-
-    class Broken:
-        vector_domain = staticmethod(lambda *_args, **_options: 1 / 0)
-        atom_domain = staticmethod(dp.atom_domain)
-
-    monkeypatch.setattr(noise_module, "open_dp", lambda: Broken)
+    monkeypatch.setattr(releasing, "add_noise", lambda *_settings: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         spend(Ledger(path), 1.0)
     assert list(Ledger(path).spent().values()) == [1.0]

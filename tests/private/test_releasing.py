@@ -190,6 +190,7 @@ def test_categories_need_an_even_budget():
         ({}, {}, "no columns"),
         ({"x": [[1.0]]}, {"x": (0, 5)}, "1-dimensional"),
         ({"x": [["a"]]}, {"x": ["a"]}, "1-dimensional"),
+        ({"x": [[1.0], [1.0, 2.0]]}, {"x": (0, 5)}, "one number or text a record"),
     ],
 )
 def test_unusable_data(data, bounds, message):

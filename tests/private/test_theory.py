@@ -184,5 +184,8 @@ def test_unusable_settings():
         suggest_k(100, 1.0, assume="the best")
     with pytest.raises(OptionError, match="bounds of column 'x' must be a pair"):
         expected_error("mdav", 100, 1.0, {"x": ["a", "b"]})
+    for n, columns in ((0, 1), (10, 0)):
+        with pytest.raises(OptionError, match="at least one record and one column"):
+            suggest_k(n, 1.0, columns=columns)
     with pytest.raises(OptionError, match="no private method"):
         expected_error("magic", 100, 1.0, ONE)

@@ -369,6 +369,16 @@ def test_other_and_damaged_files_are_refused(tmp_path, suffix):
         stats_files.read(tmp_path / f"none{suffix}", Reading())
 
 
+def test_a_head_that_claims_billions_of_rows_is_refused(tmp_path):
+    path = tmp_path / "a.dta"
+    stats_files.write(pa.table({"a": [1.5] * 10}), path, None)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"<N>\x0a\0\0\0", b"<N>\xff\xff\xff\x7f"))
+    assert path.read_bytes() != content
+    with pytest.raises(InputError, match="damaged"):
+        stats_files.read(path, Reading())
+
+
 @pytest.mark.parametrize("suffix", WRITTEN)
 def test_no_rows(tmp_path, suffix):
     stats_files.write(pa.table({"a": pa.array([], pa.float64())}), tmp_path / f"a{suffix}", None)

@@ -24,11 +24,15 @@ def integers(values: NDArray, labels: NDArray[np.int64], groups: int, weights: W
     """The integer nearest to each group's mean, halves away from zero."""
     if weights is None:
         return group_centres(values, labels, groups, "integer")
-    # Offsets from the least keep their digits in a float; the centre is within the group's range.
-    least = values.min()
-    offsets = (values.astype(np.uint64) - np.uint64(least.astype(np.uint64))).astype(np.float64)
-    centres = group_weighted_means(offsets, weights, labels, groups)
-    return least + np.floor(centres + 0.5).astype(np.uint64).astype(values.dtype)
+    # Offsets from the group's least keep their digits in a float, and always fit into 64 bits.
+    least = np.full(groups, np.iinfo(values.dtype).max, values.dtype)
+    np.minimum.at(least, labels, values)
+    offsets = values.astype(np.uint64) - least.astype(np.uint64)[labels]
+    centres = group_weighted_means(offsets.astype(np.float64), weights, labels, groups)
+    whole = np.minimum(np.floor(centres), np.nextafter(2.0**64, 0.0))
+    floors = least + whole.astype(np.uint64).astype(values.dtype)
+    rest = centres - whole
+    return floors + ((rest > 0.5) | ((rest == 0.5) & (floors >= 0))).astype(values.dtype)
 
 
 def medians(codes: NDArray, labels: NDArray[np.int64], groups: int, weights: Weights) -> NDArray:

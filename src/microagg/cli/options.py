@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -205,5 +206,16 @@ def only_given(**settings: Any) -> dict[str, Any]:
 
 
 def say_json(result: Any) -> None:
-    """Print a result for scripts."""
-    print(json.dumps(result, indent=2, ensure_ascii=False))
+    """Print a result for scripts, in letters that every terminal and pipe lets through."""
+    print(json.dumps(_finite(result), indent=2, allow_nan=False))
+
+
+def _finite(result: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(result, dict):
+        return {name: _finite(value) for name, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [_finite(value) for value in result]
+    if isinstance(result, float) and not math.isfinite(result):
+        return None
+    return result

@@ -55,6 +55,11 @@ def partition_units(
     units, stratum_of = points, strata
     if entities is not None:
         units = _entity_points(points, entities)
+        if units.shape[0] < k:
+            raise InputError(
+                f"k is {k}, but there are only {units.shape[0]} entities; groups of k need at "
+                "least k entities"
+            )
         stratum_of = None if strata is None else _entity_strata(strata, entities, strata_name)
     kept = None
     small = moved = 0
@@ -72,7 +77,10 @@ def partition_units(
             else:
                 kept = ~in_small
                 if not kept.any():
-                    raise InputError(_small_sentence(small, sizes.size, strata_name, k, entities))
+                    raise InputError(
+                        f"all strata of {strata_name} are smaller than k = {k}, so nothing would "
+                        "be left; lower k or take coarser strata"
+                    )
                 units, stratum_of = units[kept], stratum_of[kept]
     found = _partition_strata(units, k, stratum_of, method, seed, options, progress)
     labels = found.labels

@@ -88,7 +88,10 @@ def check_columns(columns: Mapping[str, Any]) -> dict[str, NDArray]:
 
 
 def _check_column(name: str, values: Any) -> NDArray:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InputError(f"column {name!r} must hold one number or text a record") from None
     texts = array.dtype.kind in "UT"
     if array.dtype.kind == "O":
         texts = any(isinstance(entry, str) for entry in array.flat)

@@ -60,7 +60,10 @@ class Method:
 
 def methods() -> dict[str, str]:
     """Every private release by name, with a one-line description of it and its guarantee."""
-    return {name: f"{found.description} [{_promise(found)}]" for name, found in METHODS.items()}
+    return {
+        name: f"{found.description} [{found.paper}; {_promise(found)}]"
+        for name, found in METHODS.items()
+    }
 
 
 def _promise(method: Method) -> str:
@@ -212,7 +215,7 @@ METHODS = {
         ),
         Method(
             "marginals",
-            "none",
+            "ours",
             "noisy means by rank in each column and counts of categories, nothing linked",
             _by_rank,
             standard=True,

@@ -88,6 +88,9 @@ def release(
     seed: of a simulation. Real noise has none.
     ledger: where to write down the epsilon spent on this table, before any noise is drawn.
 
+    Missing values are refused, and so a refusal may depend on the data: it is for the eyes of
+    whoever holds them.
+
     Soria-Comas and Domingo-Ferrer, "Differentially Private Data Publishing via Optimal Univariate
     Microaggregation and Record Perturbation", section 4. Departures: noise is discrete, on a public
     ruler (see `noise`); results are clamped to the bounds, as in the paper's experiments; and the

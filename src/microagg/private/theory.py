@@ -99,7 +99,7 @@ def expected_error(
     sse: the groups' SSE where it is known, from last year's data for example; then nothing is
         assumed. Not for the method "optimal", whose groups depend on epsilon.
     """
-    widths, shares = _widths_and_shares(method, epsilon, bounds, budget)
+    widths, shares = _widths_and_shares(method, n, epsilon, bounds, budget)
     if method == "optimal":
         if sse is not None:
             raise OptionError("method 'optimal' has no SSE of its own: leave sse out")
@@ -132,7 +132,7 @@ def suggest_k(
     """
     if bounds is None:
         bounds = {str(number): (0.0, 1.0) for number in range(columns)}
-    widths, shares = _widths_and_shares(method, epsilon, bounds, budget)
+    widths, shares = _widths_and_shares(method, n, epsilon, bounds, budget)
     if method in ("records", "optimal"):
         return 1
     return best_k(method, n, widths, shares, assume)
@@ -218,9 +218,11 @@ def _optimal_error(
 
 
 def _widths_and_shares(
-    method: str, epsilon: float, bounds: Mapping[str, Any], budget: str
+    method: str, n: int, epsilon: float, bounds: Mapping[str, Any], budget: str
 ) -> tuple[list[float], list[float]]:
     chosen = find(method, WORD)
+    if n < 1 or not bounds:
+        raise OptionError("at least one record and one column are needed")
     ranges = {name: as_range(said, f"bounds of column {name!r}") for name, said in bounds.items()}
     shares = split(check_epsilon(epsilon), ranges, budget, groups_adapt=chosen.groups_adapt)
     return [known.width for known in ranges.values()], list(shares.values())

@@ -68,9 +68,10 @@ def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The same values, equal ones in the same bits: categories spelt out, one zero and not two."""
+    """The same values, equal ones in the same bits: categories spelt out, one zero, one NaN."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
         column = pc.add(column.cast(pa.float64()), 0.0)
+        column = pc.if_else(pc.is_nan(column), float("nan"), column)
     return column

@@ -72,6 +72,10 @@ def read(path: Path, reading: Reading, report: Report = silent) -> Loaded:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
+            _, head = readers[kind](path, metadataonly=True, **options)
+            # A damaged head may claim billions of rows, and the reader would make room for them.
+            if (head.number_rows or 0) > path.stat().st_size * _packed(path):
+                raise ValueError
             values, found = readers[kind](path, disable_datetime_conversion=True, **options)
         # What the library beneath says may quote a value.
         except Exception:
@@ -99,6 +103,11 @@ def _kind(path: Path) -> str:
             f"allowed are {', '.join(KINDS)}"
         )
     return kind
+
+
+def _packed(path: Path) -> int:
+    """How many rows a byte of the file can hold at most: more than one only if it is compressed."""
+    return 2000 if path.suffix.lower() in (".zsav", ".sas7bdat") else 1
 
 
 def _column(name: str, values: list, kind: str, found: Any, notes: list[str]) -> pa.Array:
