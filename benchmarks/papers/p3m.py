@@ -112,7 +112,7 @@ def synthetic() -> np.ndarray:
     """Ten normal clusters around random centres, 10,000 records of ten attributes."""
     rng = np.random.default_rng(1)
     centres = rng.random((10, 10))
-    return centres[rng.integers(0, 10, 10_000)] + rng.normal(0.0, 0.1, (10_000, 10))
+    return centres[rng.integers(0, 10, 10_000)] + rng.normal(0.0, 0.157, (10_000, 10))
 
 
 def rows_of(name: str, k: int, X: np.ndarray, labels: np.ndarray) -> Iterator[tuple[int, Row]]:

@@ -61,7 +61,10 @@ def test_standard_guarantees(method):
 def test_bounds_from_the_data_leak():
     found = guarantee("marginals", bounds="from-data")
     assert found.bounds_leaked
-    assert "leaks them" in found.text
+    assert not found.private
+    assert not found.standard
+    assert found.definition.startswith("none")
+    assert found.text.startswith("BOUNDS FROM THE DATA, NOT PRIVATE")
     assert "bounds" not in found.public
     assert "least and the greatest value" in found.not_protected[0]
     assert not guarantee("marginals").bounds_leaked

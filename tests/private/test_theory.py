@@ -143,6 +143,8 @@ def test_suggested_sizes():
     assert suggest_k(1080, 0.25) == round((24 * 1080**2 / 0.0625) ** 0.25)
     assert suggest_k(1080, 1.0, columns=4) == suggest_k(1080, 0.25)
     assert suggest_k(1000, 1.0, assume="worst-case") == round(16_000 ** (1 / 3))
+    assert suggest_k(1080, 0.25, bounds={"x": (-6e307, 6e307)}) == suggest_k(1080, 0.25)
+    assert suggest_k(1080, 0.25, bounds={"x": (0.0, 1e-300)}) == suggest_k(1080, 0.25)
     assert suggest_k(10, 1e-6) == 10
     assert suggest_k(10, 1e6) == 1
     assert suggest_k(500, 1.0, "records") == suggest_k(500, 1.0, "optimal") == 1

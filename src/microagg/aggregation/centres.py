@@ -38,6 +38,9 @@ def integers(values: NDArray, labels: NDArray[np.int64], groups: int, weights: W
 def medians(codes: NDArray, labels: NDArray[np.int64], groups: int, weights: Weights) -> NDArray:
     """The lower (weighted) median rank of each group: always a rank that a member has."""
     weights = _usable(weights, labels, groups)
+    # One sum runs over all groups: heavy ones must not swallow the digits of light ones.
+    scales = np.frexp(np.bincount(labels, weights, groups))[1]
+    weights = np.ldexp(weights, -scales[labels])
     order = np.lexsort((codes, labels))
     sizes = np.bincount(labels, minlength=groups)
     last = np.cumsum(sizes) - 1

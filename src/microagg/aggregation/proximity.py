@@ -45,7 +45,8 @@ SOLUTIONS = ("global", "local")
 _CLOSED = 1e-9
 # With more groups, or below this gap, nothing is to be won by trying single groups.
 _SEARCHED_UP_TO = 1 << 12
-_NEAR = 1e-7
+_NEAR = 1e-6
+_WALK_WORK = 1 << 13
 _HANDFUL = 8
 
 
@@ -170,11 +171,12 @@ def _improve(wells, slope, bend, best, cost, bound):
             cost, best[:] = found, trial
     if cost - bound <= _NEAR * cost or groups > _SEARCHED_UP_TO:
         return cost
-    cost = combine_wells(wells, chosen, other, depths, rest, best, cost)
+    walks = max(16, min(512, _WALK_WORK // groups))
+    cost = combine_wells(wells, chosen, other, depths, rest, best, cost, walks)
     if groups <= _HANDFUL:
         cost = try_everywhere(wells, best, cost, 64)
     _, slope, bend = descend(wells, best)
-    return change_wells(wells, best, cost, slope, bend, 50)
+    return change_wells(wells, best, cost, slope, bend, walks // 4)
 
 
 def _z_scores(column):

@@ -28,9 +28,8 @@ from microagg.kernels.compiling import kernel
 _PAIRED = 400
 _ROUNDS = 100
 _NOISE = 1e-9
-# All combinations of so many groups are judged, and so many of them walked to the end.
+# All combinations of so many groups are judged.
 _COMBINED = 16
-_WALKED = 64
 
 
 @kernel
@@ -136,15 +135,15 @@ def _cross(wells, y, other, cost, rest, j):
 
 
 @kernel
-def combine_wells(wells, y, other, cost, rest, best, best_cost):
-    """Judge all combinations of the least decided groups, and walk the best to their optimum.
+def combine_wells(wells, y, other, cost, rest, best, best_cost, walks):
+    """Judge all combinations of the least decided groups, and walk so many to their optimum.
 
     Starts from what `choose_wells` left; keeps the cheapest centroids in `best`.
     """
     groups = y.size
     among = _least_decided(other, cost)
-    kept = np.full(_WALKED, math.inf)
-    masks = np.zeros(_WALKED, np.int64)
+    kept = np.full(walks, math.inf)
+    masks = np.zeros(walks, np.int64)
     dys, dss, costs = np.empty(among.size), np.empty(among.size), np.empty(among.size)
     for i in range(among.size):
         j = among[i]
@@ -164,21 +163,21 @@ def combine_wells(wells, y, other, cost, rest, best, best_cost):
         ds += sign * dss[i]
         paid += sign * costs[i]
         estimate = paid + _quadratic(rest[0], rest[1], dy, ds, rest[2], rest[3], rest[4])
-        if estimate < kept[_WALKED - 1]:
-            place = _WALKED - 1
+        if estimate < kept[walks - 1]:
+            place = walks - 1
             while place > 0 and estimate < kept[place - 1]:
                 place -= 1
             # Equal groups that change places give the same again.
             near = _NOISE * abs(estimate)
             if kept[place] - estimate <= near or (place > 0 and estimate - kept[place - 1] <= near):
                 continue
-            for later in range(_WALKED - 1, place, -1):
+            for later in range(walks - 1, place, -1):
                 kept[later] = kept[later - 1]
                 masks[later] = masks[later - 1]
             kept[place] = estimate
             masks[place] = mask
     trial = np.empty(groups)
-    for number in range(_WALKED):
+    for number in range(walks):
         if kept[number] == math.inf:
             break
         for j in range(groups):

@@ -13,6 +13,7 @@ from microagg.cli.assessing import assess
 from microagg.cli.comparing import compare
 from microagg.cli.inspecting import inspect
 from microagg.cli.listing import demo, list_methods
+from microagg.cli.private import private
 from microagg.cli.protecting import protect
 from microagg.errors import MicroaggError, PromiseError
 
@@ -30,6 +31,7 @@ app.command("protect")(protect)
 app.command("inspect")(inspect)
 app.command("assess")(assess)
 app.command("compare")(compare)
+app.command("private")(private)
 app.command("methods")(list_methods)
 app.command("demo")(demo)
 

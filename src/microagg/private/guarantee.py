@@ -10,14 +10,16 @@ from microagg.private.registry import Method
 
 STANDARD = "epsilon-differential privacy"
 CONDITIONAL = "epsilon-differential privacy given the partition"
+BROKEN = "none: the bounds were read from the data"
 
 
 @dataclass(frozen=True)
 class Guarantee:
     """What a release promises, what it takes for granted and what it leaves open.
 
-    private: False for simulations, which promise nothing.
-    definition: the standard notion, or the one that holds given the partition only.
+    private: False for simulations and for bounds read from the data: both are experiments only.
+    definition: the standard notion, or the one that holds given the partition only, or none.
+    standard: the definition is the standard one.
     bounds_leaked: the bounds were read from the data, so the release shows its extremes.
     public: what everybody may know without harm to the promise, as values.
     Nothing here depends on the data beyond what `public` lists, unless `bounds_leaked` says so.
@@ -73,8 +75,7 @@ def state(
         f"Neighbours are {neighbours}.",
         f"Taken as public: the number of records ({n}), {_size_words(method, k)}the columns' names"
         + (
-            ". The bounds were read from the data: they are no public knowledge, and the release "
-            "leaks them, so nothing above holds for records at the extremes."
+            "."
             if bounds_leaked
             else " and their bounds or categories; values outside were clamped first, "
             "or counted as 'other'."
@@ -84,6 +85,12 @@ def state(
         composition,
         f"Source of randomness: {SIMULATED_SOURCE if simulated else SOURCE}.",
     ]
+    if bounds_leaked:
+        sentences.insert(
+            0,
+            "BOUNDS FROM THE DATA, NOT PRIVATE: the release leaks them. What follows would hold "
+            "had they been known without the data.",
+        )
     if simulated:
         sentences.insert(
             0,
@@ -91,9 +98,9 @@ def state(
             "A real one by the same settings would carry what follows.",
         )
     return Guarantee(
-        private=not simulated,
-        definition=STANDARD if method.standard else CONDITIONAL,
-        standard=method.standard,
+        private=not (simulated or bounds_leaked),
+        definition=BROKEN if bounds_leaked else STANDARD if method.standard else CONDITIONAL,
+        standard=method.standard and not bounds_leaked,
         epsilon=epsilon,
         epsilon_by_column=dict(shares),
         method=method.name,

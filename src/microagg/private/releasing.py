@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.arrays import as_records, check_k
+from microagg.arrays import check_k
 from microagg.errors import OptionError
 from microagg.groups import Partition
 from microagg.kernels.compiling import kernel
@@ -24,6 +25,7 @@ from microagg.private.guarantee import Guarantee, state
 from microagg.private.ledger import Ledger, fingerprint
 from microagg.private.noise import add_noise, open_dp, steps_for
 from microagg.private.registry import METHODS, Method, Task, find
+from microagg.private.tables import take_apart
 from microagg.private.theory import best_k
 
 
@@ -52,6 +54,24 @@ class PrivateRelease:
     guarantee: Guarantee
     marginals: dict[str, Marginal] | None = None
 
+    def write(self, target: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the release; beside a file, `<file>.certificate.json` states the guarantee.
+
+        target: as for `microagg.Release.write`.
+        """
+        from microagg.private.publishing import write
+
+        write(self, target, force)
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a report, one HTML file: the guarantee first, then what the release itself shows.
+
+        Nothing in it comes from the original data, so it may be published with the release.
+        """
+        from microagg.private.publishing import report
+
+        report(self, path)
+
 
 def release(
     table: Any,
@@ -68,8 +88,10 @@ def release(
 ) -> PrivateRelease:
     """Publish a table with calibrated noise, and the guarantee that comes with it.
 
-    table: a mapping from names to columns of numbers or text; or numbers, (n, d) or (n,), whose
-        columns are then named "0", "1", ... Without missing values.
+    table: a pandas, Polars or Arrow table, the path of a file or the URL of a database table, of
+        which only the columns that `bounds` names are released; or a mapping from names to columns
+        of numbers or text; or numbers, (n, d) or (n,), whose columns are then named "0", "1", ...
+        Without missing values.
     epsilon: the privacy budget of the whole release: the smaller, the more noise.
     bounds: what each column may hold, known without looking at the data: {name: (low, high)}, or
         {name: [text, ...]} for categories (method "marginals" only). Values outside are clamped;
@@ -97,7 +119,8 @@ def release(
     groups of "insensitive" are not linked to the rows, for that would break its guarantee.
     """
     chosen = find(method, accept)
-    columns = check_columns(_columns_of(table))
+    given, put_back = take_apart(table, bounds)
+    columns = check_columns(given)
     domains = check_bounds(bounds, columns)
     _check_categories(chosen, domains)
     epsilon = budgets.check_epsilon(epsilon)
@@ -132,22 +155,8 @@ def release(
     else:
         shuffler = np.random.default_rng() if rng is None else rng
         data = {name: _shuffled(found, n, shuffler) for name, found in marginals.items()}
-        return PrivateRelease(_like(table, data), guarantee, marginals)
-    return PrivateRelease(_like(table, data), guarantee)
-
-
-def _columns_of(table: Any) -> Mapping[str, Any]:
-    """The one place where a table is taken apart; `_like` puts it together again."""
-    if isinstance(table, Mapping):
-        return table
-    return {str(number): column for number, column in enumerate(as_records(table, "table").T)}
-
-
-def _like(table: Any, columns: Mapping[str, NDArray]) -> Any:
-    if isinstance(table, Mapping):
-        return dict(columns)
-    together = np.column_stack(list(columns.values()))
-    return together[:, 0] if np.ndim(table) == 1 else together
+        return PrivateRelease(put_back(data), guarantee, marginals)
+    return PrivateRelease(put_back(data), guarantee)
 
 
 def _check_categories(method: Method, domains: Mapping[str, Domain]) -> None:

@@ -146,6 +146,8 @@ def best_k(
     assume: str = "uniform",
 ) -> int:
     """`suggest_k` for columns of these widths and epsilons."""
+    # The unit makes no difference, and squares of such widths neither overflow nor vanish.
+    widths = [width / max(widths) for width in widths]
     cost = _Cost(method, n, widths, shares, assume)
     if cost.group_power == 0.0:
         raise OptionError(

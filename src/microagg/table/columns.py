@@ -217,13 +217,14 @@ def _whole(name: str, values: NDArray) -> NDArray[np.int64]:
 def _unscaled(name: str, array: pa.Array) -> NDArray[np.int64]:
     """Decimals as whole numbers of their last place."""
     try:
-        wide = array.cast(pa.decimal128(18, array.type.scale)).fill_null(0)
+        wide = array.cast(pa.decimal128(18, array.type.scale))
     except pa.ArrowInvalid:
         raise InputError(
             f"column {name!r} holds decimals of more than 18 digits; make them floats"
         ) from None
     words = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)
-    return words[wide.offset : wide.offset + len(wide), 0].copy()
+    values = words[wide.offset : wide.offset + len(wide), 0]
+    return np.where(wide.is_null().to_numpy(zero_copy_only=False), 0, values)
 
 
 def _as_decimals(
@@ -269,14 +270,15 @@ def _step(ticks: NDArray[np.int64], kind: pa.DataType) -> int:
 
 def _categories(name: str, array: pa.Array, kind: str, order: tuple[str, ...] | None) -> Coded:
     given = array.type
-    encoded = _plainly_encoded(array)
+    in_order = pa.types.is_dictionary(given) and given.ordered and order is None
+    encoded = _plainly_encoded(array, keep_unused=in_order)
     categories = encoded.dictionary
     if pa.types.is_null(given):
         empty = np.ones(len(array), bool)
         return Coded(name, kind, np.zeros(len(array), np.int64), True, empty, given, array[:0])
     indices, missing = _split_missing(encoded.indices)
     codes = indices.fill_null(0).cast(pa.int64()).to_numpy().copy()
-    if not pa.types.is_dictionary(given) or not given.ordered or order is not None:
+    if not in_order:
         ranks = _ranks(name, categories, kind, order)
         if ranks.size:
             codes = ranks[codes]
@@ -290,12 +292,13 @@ def _categories(name: str, array: pa.Array, kind: str, order: tuple[str, ...] | 
     return Coded(name, kind, codes, True, missing, given, categories)
 
 
-def _plainly_encoded(array: pa.Array) -> pa.DictionaryArray:
+def _plainly_encoded(array: pa.Array, keep_unused: bool) -> pa.DictionaryArray:
     """A dictionary in which each category stands once, and none of them is missing."""
     if not pa.types.is_dictionary(array.type):
         return array.dictionary_encode()
     categories = array.dictionary
-    known = categories.drop_null().unique()
+    known = categories if keep_unused else categories.take(array.indices.unique().drop_null())
+    known = known.drop_null().unique()
     if len(known) == len(categories):
         return array
     places = pc.index_in(categories, value_set=known)

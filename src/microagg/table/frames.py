@@ -66,6 +66,13 @@ class Frame:
                 columns.append(pa.array([repr(entry) for entry in self._frame[name].to_list()]))
         return pa.table(columns, self.names)
 
+    def like(self, columns: Mapping[str, NDArray]) -> Any:
+        """A table of the same kind with other columns."""
+        arrays = {name: pa.array(column) for name, column in columns.items()}
+        if self._frame.implementation.is_pyarrow():
+            return pa.table(arrays)
+        return nw.from_arrow(pa.table(arrays), backend=self._frame.implementation).to_native()
+
     def rebuild(
         self,
         replaced: Mapping[str, pa.Array],

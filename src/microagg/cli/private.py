@@ -1,0 +1,117 @@
+"""microagg private"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from microagg.cli import options
+from microagg.errors import OptionError
+
+
+def private(
+    source: options.Source,
+    epsilon: Annotated[
+        float | None, typer.Option("-e", "--epsilon", help="The privacy budget, for example 1.")
+    ] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-b",
+            "--bounds",
+            help="What each column may hold, known without the data: age=0:120,income=0:500000; "
+            "categories: sex=f|m. Only these columns are released.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "-m", "--method", help="marginals, insensitive, records; mdav, mdav-columns, optimal."
+        ),
+    ] = "marginals",
+    budget: Annotated[
+        str,
+        typer.Option(help="How epsilon is divided among columns: even, sensitivity or optimal."),
+    ] = "even",
+    k: Annotated[
+        int | None, typer.Option("-k", "--k", help="The group size; worked out otherwise.")
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(help="partition-conditional: accept the weaker guarantee of some methods."),
+    ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="For studies: seeded noise, not private.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Of a simulation.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="A file that adds up the epsilon spent on each table.")
+    ] = None,
+    limit: Annotated[
+        float | None, typer.Option(help="The most epsilon a table may spend, by the ledger.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", help="Where the release goes.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("-r", "--report", help="Where the report goes, an HTML file.")
+    ] = None,
+    force: options.Force = False,
+    json: options.AsJson = False,
+) -> None:
+    """Release columns with calibrated noise: differential privacy, and what it promises."""
+    import microagg.private
+    from microagg.release import refuse_early
+
+    if epsilon is None:
+        raise OptionError("--epsilon must be given, for example --epsilon 1")
+    if output is None:
+        raise OptionError("-o says where the release goes, for example -o release.csv")
+    if limit is not None and ledger is None:
+        raise OptionError("--limit needs --ledger, the file that adds up what was spent")
+    refuse_early(source, output, [] if report is None else [report], force)
+    found = microagg.private.release(
+        source,
+        epsilon=epsilon,
+        bounds=_bounds(bounds),
+        method=method,
+        budget=budget,
+        k=k,
+        accept=accept,
+        simulate=simulate,
+        seed=seed,
+        ledger=None if ledger is None else microagg.private.Ledger(ledger, limit),
+    )
+    found.write(output, force=force)
+    if report is not None:
+        found.report(report)
+    if json:
+        options.say_json({"guarantee": found.guarantee.to_dict(), "release": output})
+        return
+    print(found.guarantee.text)
+    for what, where in (("release", output), ("report", report)):
+        if where is not None:
+            print(f"  {what:<12}{where}", file=sys.stderr)
+
+
+def _bounds(given: list[str] | None) -> Any:
+    """name=low:high, or name=a|b|c for categories; "from-data" is for experiments."""
+    if given is None:
+        return None
+    if given == ["from-data"]:
+        return "from-data"
+    found: dict[str, Any] = {}
+    for name, value in (options.pairs(given, "bounds") or {}).items():
+        if "|" in value:
+            found[name] = [text.strip() for text in value.split("|")]
+            continue
+        low, _, high = value.partition(":")
+        try:
+            found[name] = (float(low), float(high))
+        except ValueError:
+            raise OptionError(
+                f"--bounds takes name=low:high or name=category|category, but that of {name!r} is "
+                "neither"
+            ) from None
+    return found

@@ -1,0 +1,339 @@
+"""Simulated annealing of the groups of one region: records move, change places, found groups.
+
+A region is a part of the records together with their groups, copied out so that it fits a core's
+cache and nothing outside is touched. Moves look along lists of near neighbours:
+
+- relocate: a record leaves a group of more than k for the group of a neighbour;
+- swap: a record changes places with a member of a neighbour's group;
+- found: a record and near ones, all from groups of more than k, become a new group of k;
+- dissolve: the members of a group join the groups of their neighbours, each the nearest.
+
+A move that raises the SSE by c is made with probability exp(-c / t). The temperature t is a share of
+the scale that the records bring with them: dense parts and outliers freeze at the same time.
+Evaluating a relocation or a swap takes O(d), the other two O(k d q) for q neighbours.
+"""
+
+import math
+
+import numpy as np
+
+from microagg.kernels.compiling import kernel
+
+# Temperature falls in so many even steps, from the hot end of a call to the cold.
+_COOLINGS = 64
+# Attributes come in fours: their sums are kept in four parts, which makes vector instructions.
+LANES = 4
+
+
+def draws(size: int = 4096) -> np.ndarray:
+    """The values of -log(u) for evenly spread u, shuffled: what a move may cost at temperature 1.
+
+    Rounded to multiples of 2^-16, so that every machine's logarithm gives the same.
+    """
+    spread = -np.log((np.arange(size) + 0.5) / size)
+    return np.random.default_rng(0).permutation(np.round(spread * 65536.0) / 65536.0)
+
+
+@kernel
+def anneal(
+    points, near, scales, order, place, sizes, first, last, k, steps, hot, cold, allowed, seed
+):
+    """Anneal the groups that stand at order[first:last], with so many steps.
+
+    `sizes` are the sizes of these groups, as many entries as there can be groups, zeros for those
+    there are not; `place` is the inverse of `order` when the stage began. Both `order` and `sizes`
+    are brought up to date. `hot` and `cold` are shares of `scales`.
+    """
+    m = last - first
+    width = points.shape[1]
+    slots = sizes.size
+    own = np.empty(m * width)
+    heat = np.empty(m)
+    group = np.empty(m, np.int32)
+    seat = np.empty(m, np.int32)
+    members = np.empty((slots, 2 * k), np.int32)
+    counts = np.zeros(slots, np.int64)
+    centres = np.zeros(slots * width)
+    lists = np.empty((m, near.shape[1]), np.int32)
+    listed = np.empty(m, np.int64)
+    free = np.empty(slots + 1, np.int64)
+    vacant = 0
+    for i in range(m):
+        row = order[first + i]
+        heat[i] = scales[row]
+        for a in range(width):
+            own[i * width + a] = points[row, a]
+        found = 0
+        for j in range(near.shape[1]):
+            other = np.int64(place[near[row, j]]) - first
+            if 0 <= other < m and other != i:
+                lists[i, found] = other
+                found += 1
+        if found == 0:
+            lists[i, 0] = i
+            found = 1
+        listed[i] = found
+    at = 0
+    for slot in range(slots):
+        if sizes[slot] == 0:
+            free[vacant] = slot
+            vacant += 1
+        for _ in range(sizes[slot]):
+            _join(own, centres, width, members, counts, group, seat, at, slot)
+            at += 1
+
+    state = np.uint64(seed)
+    low = np.uint64(0xFFFFFFFF)
+    half = np.uint64(0xFFFF)
+    largest = 2 * k - 1
+    pause = 4 * k + 8
+    chunk = max(1, -(-steps // _COOLINGS))
+    log = np.empty(2 * k, np.int64)
+    homes = np.empty(2 * k, np.int64)
+    kept = np.empty((2 * k, 2, width))
+    temperature = hot
+    for step in range(steps):
+        if step % chunk == 0:
+            temperature = hot + (cold - hot) * (step / steps)
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        x = np.int64(((state & low) * np.uint64(m)) >> np.uint64(32))
+        more = state >> np.uint64(32)
+        limit = temperature * allowed[np.int64((more >> np.uint64(16)) & np.uint64(4095))]
+        one = group[x]
+        if step % pause == 0:
+            limit *= heat[x]
+            if (more & np.uint64(1)) == 0:
+                if vacant > 0 and counts[one] > k:
+                    vacant -= _found(
+                        own, centres, width, lists, listed, members, counts, group, seat,
+                        free[vacant - 1], k, x, limit, log, homes, kept, state,
+                    )  # fmt: skip
+            elif _dissolve(
+                own, centres, width, lists, listed, members, counts, group, seat,
+                one, largest, limit, log, homes, kept,
+            ):  # fmt: skip
+                free[vacant] = one
+                vacant += 1
+            continue
+        y = lists[x, np.int64(((more & half) * np.uint64(listed[x])) >> np.uint64(16))]
+        other = group[y]
+        if one == other:
+            continue
+        size, other_size = counts[one], counts[other]
+        at_x, at_one, at_other = x * width, one * width, other * width
+        if size > k and other_size < largest and (more >> np.uint64(28)) < np.uint64(8):
+            a0 = a1 = a2 = a3 = 0.0
+            b0 = b1 = b2 = b3 = 0.0
+            for a in range(0, width, LANES):
+                away = own[at_x + a] - centres[at_one + a]
+                a0 += away * away
+                away = own[at_x + a + 1] - centres[at_one + a + 1]
+                a1 += away * away
+                away = own[at_x + a + 2] - centres[at_one + a + 2]
+                a2 += away * away
+                away = own[at_x + a + 3] - centres[at_one + a + 3]
+                a3 += away * away
+                away = own[at_x + a] - centres[at_other + a]
+                b0 += away * away
+                away = own[at_x + a + 1] - centres[at_other + a + 1]
+                b1 += away * away
+                away = own[at_x + a + 2] - centres[at_other + a + 2]
+                b2 += away * away
+                away = own[at_x + a + 3] - centres[at_other + a + 3]
+                b3 += away * away
+            cost = ((b0 + b1) + (b2 + b3)) * (other_size / (other_size + 1.0))
+            cost -= ((a0 + a1) + (a2 + a3)) * (size / (size - 1.0))
+            if cost < limit * heat[x]:
+                seat_x, mover = seat[x], members[one, size - 1]
+                members[one, seat_x] = mover
+                seat[mover] = seat_x
+                members[other, other_size] = x
+                seat[x] = other_size
+                group[x] = other
+                counts[one] = size - 1
+                counts[other] = other_size + 1
+                share, other_share = 1.0 / (size - 1.0), 1.0 / (other_size + 1.0)
+                for a in range(width):
+                    value = own[at_x + a]
+                    centres[at_one + a] += (centres[at_one + a] - value) * share
+                    centres[at_other + a] += (value - centres[at_other + a]) * other_share
+            continue
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        z = members[other, np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))]
+        at_z = z * width
+        share, other_share = 1.0 / size, 1.0 / other_size
+        both = share + other_share
+        a0 = a1 = a2 = a3 = 0.0
+        for a in range(0, width, LANES):
+            away = own[at_z + a] - own[at_x + a]
+            a0 += away * (2.0 * (centres[at_other + a] - centres[at_one + a]) - both * away)
+            away = own[at_z + a + 1] - own[at_x + a + 1]
+            a1 += away * (2.0 * (centres[at_other + a + 1] - centres[at_one + a + 1]) - both * away)
+            away = own[at_z + a + 2] - own[at_x + a + 2]
+            a2 += away * (2.0 * (centres[at_other + a + 2] - centres[at_one + a + 2]) - both * away)
+            away = own[at_z + a + 3] - own[at_x + a + 3]
+            a3 += away * (2.0 * (centres[at_other + a + 3] - centres[at_one + a + 3]) - both * away)
+        if (a0 + a1) + (a2 + a3) < limit * min(heat[x], heat[z]):
+            seat_x, seat_z = seat[x], seat[z]
+            members[one, seat_x] = z
+            members[other, seat_z] = x
+            seat[x], seat[z] = seat_z, seat_x
+            group[x], group[z] = other, one
+            for a in range(width):
+                away = own[at_z + a] - own[at_x + a]
+                centres[at_one + a] += away * share
+                centres[at_other + a] -= away * other_share
+
+    rows = order[first:last].copy()
+    at = first
+    for slot in range(slots):
+        sizes[slot] = counts[slot]
+        for i in range(counts[slot]):
+            order[at] = rows[members[slot, i]]
+            at += 1
+
+
+@kernel
+def _join(own, centres, width, members, counts, group, seat, x, slot):
+    """Add a record to a group; what that costs."""
+    size = counts[slot]
+    members[slot, size] = x
+    seat[x] = size
+    group[x] = slot
+    counts[slot] = size + 1
+    square = 0.0
+    for a in range(width):
+        away = own[x * width + a] - centres[slot * width + a]
+        if size == 0:
+            centres[slot * width + a] = own[x * width + a]
+        else:
+            square += away * away
+            centres[slot * width + a] += away / (size + 1.0)
+    return square * (size / (size + 1.0))
+
+
+@kernel
+def _leave(own, centres, width, members, counts, group, seat, x):
+    """Take a record out of its group; what that saves."""
+    slot = group[x]
+    size = counts[slot] - 1
+    mover = members[slot, size]
+    members[slot, seat[x]] = mover
+    seat[mover] = seat[x]
+    counts[slot] = size
+    if size == 0:
+        return 0.0
+    square = 0.0
+    for a in range(width):
+        away = own[x * width + a] - centres[slot * width + a]
+        square += away * away
+        centres[slot * width + a] -= away / size
+    return square * ((size + 1.0) / size)
+
+
+@kernel
+def _move(own, centres, width, members, counts, group, seat, x, slot, log, homes, kept, moved):
+    """Move a record, so that it can be undone; what that costs."""
+    home = group[x]
+    log[moved] = x
+    homes[moved] = home
+    for a in range(width):
+        kept[moved, 0, a] = centres[home * width + a]
+        kept[moved, 1, a] = centres[slot * width + a]
+    saved = _leave(own, centres, width, members, counts, group, seat, x)
+    return _join(own, centres, width, members, counts, group, seat, x, slot) - saved
+
+
+@kernel
+def _undo(centres, width, members, counts, group, seat, log, homes, kept, moved):
+    """Take moves back, the last one first: each record is then the last of its group."""
+    for i in range(moved - 1, -1, -1):
+        x, home = log[i], homes[i]
+        slot = group[x]
+        counts[slot] -= 1
+        members[home, counts[home]] = x
+        seat[x] = counts[home]
+        group[x] = home
+        counts[home] += 1
+        for a in range(width):
+            centres[home * width + a] = kept[i, 0, a]
+            centres[slot * width + a] = kept[i, 1, a]
+
+
+@kernel
+def _found(
+    own, centres, width, lists, listed, members, counts, group, seat,
+    slot, k, x, limit, log, homes, kept, state,
+):  # fmt: skip
+    """A new group around x in a free slot, from groups that can spare a record; 1 if it stands.
+
+    One in eight is passed over, for variety. Once the neighbours of x are used up, those of the
+    next member follow.
+    """
+    cost = _move(
+        own, centres, width, members, counts, group, seat, x, slot, log, homes, kept, np.int64(0)
+    )
+    moved = 1
+    asked = 0
+    i = 0
+    while moved < k and asked < moved:
+        source = log[asked]
+        y = lists[source, i]
+        i += 1
+        if i == listed[source]:
+            asked += 1
+            i = 0
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        home = group[y]
+        if home == slot or counts[home] <= k or (state & np.uint64(7)) == 0:
+            continue
+        cost += _move(
+            own, centres, width, members, counts, group, seat, y, slot, log, homes, kept, moved
+        )
+        moved += 1
+    if moved == k and cost < limit:
+        return 1
+    _undo(centres, width, members, counts, group, seat, log, homes, kept, moved)
+    return 0
+
+
+@kernel
+def _dissolve(
+    own, centres, width, lists, listed, members, counts, group, seat,
+    slot, largest, limit, log, homes, kept,
+):  # fmt: skip
+    """Each member of the group joins the neighbouring group where it costs least; 1 if all do."""
+    cost = 0.0
+    moved = 0
+    while counts[slot] > 0:
+        x = members[slot, counts[slot] - 1]
+        best, target = math.inf, -1
+        for i in range(listed[x]):
+            other = group[lists[x, i]]
+            size = counts[other]
+            if other == slot or other == target or size >= largest:
+                continue
+            square = 0.0
+            for a in range(width):
+                away = own[x * width + a] - centres[other * width + a]
+                square += away * away
+            square *= size / (size + 1.0)
+            if square < best:
+                best, target = square, other
+        if target < 0:
+            break
+        cost += _move(
+            own, centres, width, members, counts, group, seat,
+            np.int64(x), np.int64(target), log, homes, kept, np.int64(moved),
+        )  # fmt: skip
+        moved += 1
+    if counts[slot] == 0 and cost < limit:
+        return 1
+    _undo(centres, width, members, counts, group, seat, log, homes, kept, moved)
+    return 0

@@ -1,0 +1,130 @@
+"""A private release on its way out: its file, its certificate and its report.
+
+Nothing here looks at the original data: what is computed comes from the noisy release alone, so it
+costs no privacy.
+"""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+import microagg
+from microagg.describe import attribute, correlations
+from microagg.errors import PromiseError
+from microagg.files import whole_file, whole_path
+from microagg.release import certificate_path, refuse_overwriting
+from microagg.report.page import write as write_page
+from microagg.report.story import Fact, Story
+from microagg.table import formats
+from microagg.table.checks import sha256_of
+from microagg.table.columns import encode
+from microagg.table.exporting import read_back, same_columns
+from microagg.table.frames import as_arrow
+
+if TYPE_CHECKING:
+    from microagg.private.releasing import PrivateRelease
+
+
+def write(release: "PrivateRelease", target: str | os.PathLike[str], force: bool) -> None:
+    """Write a private release, read it back, and let it take its name; see PrivateRelease.write."""
+    address = os.fspath(target)
+    form = formats.form_of(address)
+    table = _as_table(release.data)
+    path = Path(address)
+    layout = None if form == "database" else formats.layout_for(path, None)
+
+    def check(found: pa.Table) -> None:
+        same = same_columns(form, found, table, layout) if found.num_rows == table.num_rows else {}
+        if found.column_names != table.column_names or not all(same.values()) or not same:
+            raise PromiseError("the written release is not what was meant; it was not published")
+
+    if form == "database":
+        formats.write_database(table, address, check, force)
+        return
+    refuse_overwriting(path, None, force)
+    with whole_path(path) as temporary:
+        formats.write_file(form, table, temporary, layout)
+        check(read_back(form, temporary, table, layout))
+        certificate_path(path).unlink(missing_ok=True)
+    certificate = {
+        "microagg": microagg.__version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "guarantee": release.guarantee.to_dict(),
+        "rows": table.num_rows,
+        "columns": table.column_names,
+        # The input's hash stays out: it would let anyone check a guess at the data.
+        "sha256": {"release": sha256_of(path)},
+    }
+    with whole_file(certificate_path(path)) as stream:
+        json.dump(certificate, stream, indent=2, ensure_ascii=False)
+        stream.write("\n")
+
+
+def report(release: "PrivateRelease", path: str | os.PathLike[str]) -> None:
+    """Write the report of a private release; see PrivateRelease.report."""
+    guarantee = release.guarantee
+    table = _as_table(release.data)
+    columns = [
+        encode(name, table[name].combine_chunks(), _kind(table[name].type))
+        for name in table.column_names
+    ]
+    linked = "linked to the original rows" if guarantee.rows_linked else "not linked to rows"
+    private = guarantee.private and not guarantee.bounds_leaked
+    story = Story(
+        title="Private release",
+        public=True,
+        verdict=private,
+        verdict_sentence=(
+            f"{guarantee.definition[0].upper()}{guarantee.definition[1:]}, epsilon = "
+            f"{guarantee.epsilon:g}."
+            if private
+            else "This release is not private: see below. Do not publish it."
+        ),
+        guarantee=tuple(f"{sentence.rstrip('.')}." for sentence in guarantee.text.split(". ")),
+        limits=tuple(f"{point[0].upper()}{point[1:]}." for point in guarantee.not_protected),
+        facts=(
+            Fact("epsilon", f"{guarantee.epsilon:g}"),
+            Fact("method", guarantee.method),
+            Fact("records", table.num_rows),
+        ),
+        done=(
+            "Clamped every value to bounds that were known without the data.",
+            f"Formed groups by the method {guarantee.method}.",
+            f"Added noise to what each group publishes; rows are {linked}.",
+            f"Drew the noise from {guarantee.randomness}.",
+        ),
+        roles=tuple(
+            (name, "released", f"epsilon {share:g}")
+            for name, share in guarantee.epsilon_by_column.items()
+        ),
+        attributes=tuple(attribute("quasi-identifier", column) for column in columns),
+        correlations=correlations(columns, None) if guarantee.rows_linked else None,
+        certificate=(
+            ("definition", guarantee.definition),
+            ("neighbouring tables", guarantee.neighbours),
+            ("composition", guarantee.composition),
+            ("source of randomness", guarantee.randomness),
+            ("taken as public", ", ".join(guarantee.public)),
+        ),
+        software=f"microagg {microagg.__version__}",
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    write_page(story, Path(path))
+
+
+def _as_table(data: Any) -> pa.Table:
+    if isinstance(data, np.ndarray):
+        columns = data.reshape(data.shape[0], -1).T
+        data = {str(number): column for number, column in enumerate(columns)}
+    if isinstance(data, dict):
+        return pa.table({name: pa.array(column) for name, column in data.items()})
+    return as_arrow(data)
+
+
+def _kind(kind: pa.DataType) -> str:
+    return "continuous" if pa.types.is_floating(kind) else "nominal"

@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microagg.errors import OptionError
+from microagg.recipe import KINDS, Recipe
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+NUMBERS = st.floats(0, 1e300, allow_nan=False)
+
+
+@st.composite
+def recipes(draw):
+    names = draw(st.lists(NAMES, min_size=1, max_size=9, unique=True))
+    cuts = sorted(draw(st.lists(st.integers(1, len(names)), min_size=2, max_size=2)))
+    quasi, others, spare = names[: cuts[0]], names[cuts[0] : cuts[1]], names[cuts[1] :]
+    some = st.sampled_from(quasi)
+    orders = draw(st.dictionaries(some, st.lists(NAMES, max_size=4, unique=True), max_size=2))
+    kinds = draw(st.dictionaries(some, st.sampled_from(KINDS), max_size=2))
+    every = {
+        "k": draw(st.integers(1, 10**6)),
+        "confidential": others,
+        "method": draw(st.text(max_size=4)),
+        "options": draw(
+            st.dictionaries(
+                NAMES,
+                st.booleans() | st.integers(-9, 9) | NUMBERS | NAMES | st.lists(NUMBERS),
+                max_size=2,
+            )
+        ),
+        "seed": draw(st.integers(0, 2**63)),
+        "kinds": {name: kind for name, kind in kinds.items() if name not in orders},
+        "orders": orders,
+        "missing": draw(st.sampled_from(["group", "error"])),
+        "within": spare,
+        "small_strata": draw(st.sampled_from(["error", "merge", "drop"])),
+        "weights": draw(st.none() | st.sampled_from(spare)) if spare else None,
+        "entity": draw(st.none() | st.sampled_from(spare)) if spare else None,
+        "attribute_weights": draw(st.dictionaries(some, NUMBERS, max_size=2)),
+        "decimals": draw(
+            st.none() | st.integers(-15, 15) | st.dictionaries(some, st.integers(0, 3), max_size=2)
+        ),
+        "reading": {
+            "delimiter": draw(st.sampled_from([None, ";", "\t"])),
+            "decimal": draw(st.sampled_from([None, ",", "."])),
+            "missing_values": draw(st.lists(NAMES, max_size=2)),
+            "query": draw(st.none() | NAMES),
+        },
+    }
+    chosen = draw(st.sets(st.sampled_from(sorted(every))))
+    return Recipe(quasi_identifiers=quasi, **{name: every[name] for name in chosen})
+
+
+@given(recipe=recipes())
+@settings(max_examples=150)
+def test_toml_and_back(recipe):
+    text = recipe.to_toml()
+    again = Recipe.from_toml(text)
+    assert again == recipe
+    assert again.to_toml() == text
+    assert again.sha256 == recipe.sha256
+    assert Recipe(**recipe.model_dump(exclude_unset=True)) == recipe
+
+
+def test_files(tmp_path):
+    recipe = Recipe(k=7, quasi_identifiers="größe", within="región")
+    recipe.write(tmp_path / "recipe.toml")
+    assert Recipe.read(tmp_path / "recipe.toml") == recipe
+    (tmp_path / "latin.toml").write_bytes("größe".encode("latin-1"))
+    with pytest.raises(OptionError, match="not UTF-8"):
+        Recipe.read(tmp_path / "latin.toml")
+    with pytest.raises(OptionError, match="not valid TOML"):
+        Recipe.from_toml("k = ")
+
+
+def test_what_a_recipe_always_says():
+    said = Recipe(quasi_identifiers=["age"]).to_dict()
+    assert said == {"k": 5, "method": "auto", "seed": 0, "quasi_identifiers": ["age"]}
+
+
+def test_names_may_come_in_many_ways():
+    for names in (["b", "a"], ("b", "a"), iter(["b", "a"]), np.array(["b", "a"]), {"b": 0, "a": 1}):
+        if isinstance(names, dict):
+            names = names.keys()
+        assert Recipe(quasi_identifiers=names).quasi_identifiers == ("b", "a")
+    assert Recipe(quasi_identifiers="ab").quasi_identifiers == ("ab",)
+    # The order of a set differs between runs.
+    assert Recipe(quasi_identifiers={"c", "a", "b"}).quasi_identifiers == ("a", "b", "c")
+    assert Recipe(quasi_identifiers="a", k=np.int64(4)).k == 4
+    options = Recipe(quasi_identifiers="a", options={"clusters": np.int64(3)}).options
+    assert type(options["clusters"]) is int
+
+
+def test_columns_are_named_once_each():
+    recipe = Recipe(
+        quasi_identifiers=["a"], confidential=["b"], within=["b", "c"], entity="d", weights="c"
+    )
+    assert recipe.columns() == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"quasi_identifiers": []}, "quasi_identifiers must be given"),
+        ({"quasi_identifiers": ["a", "a"]}, "'a' stands twice in quasi_identifiers"),
+        ({"quasi_identifiers": [1]}, "quasi_identifiers: input should be a valid string"),
+        ({"confidential": "a"}, "'a' stands in quasi_identifiers and in confidential"),
+        ({"confidential": "b", "identifiers": "b"}, "in confidential and in identifiers"),
+        ({"within": "a"}, "in quasi_identifiers and in within"),
+        ({"within": ["b", "b"]}, "within names a column twice"),
+        ({"within": "b", "identifiers": "b"}, "in identifiers and in within"),
+        ({"weights": "a"}, "in quasi_identifiers and in weights"),
+        ({"entity": "a"}, "is the entity"),
+        ({"k": 0}, "k: input should be greater than or equal to 1, but 0 arrived"),
+        ({"k": 2.5}, "k: input should be a valid integer"),
+        ({"k": True}, "k must be a whole number"),
+        ({"k": None}, "k: input should be a valid integer"),
+        ({"seed": -1}, "seed: input should be greater"),
+        ({"kinds": {"age": "integer"}}, "kinds names 'age', which is not among"),
+        ({"kinds": {"a": "real"}}, "kinds.a: input should be 'continuous'"),
+        ({"orders": {"a": ["x", "x"]}}, "lists a category of 'a' twice"),
+        ({"orders": {"a": ["x"]}, "kinds": {"a": "nominal"}}, "only ordinal columns"),
+        ({"missing": "drop"}, "missing: input should be 'group' or 'error'"),
+        ({"small_strata": "keep"}, "small_strata: input should be"),
+        ({"attribute_weights": {"a": -1}}, "attribute_weights.a: input should be greater"),
+        ({"attribute_weights": {"a": float("inf")}}, "finite"),
+        ({"decimals": 99}, "decimals: input should be less than or equal to 15"),
+        ({"decimals": {"a": 99}}, "decimals.a: input should be less than or equal to 15"),
+        ({"options": {"gamma": None}}, "options may be finite numbers, texts and lists"),
+        ({"options": {"gamma": float("nan")}}, "options may be finite numbers"),
+        ({"quasi_identifier": "a"}, "no setting 'quasi_identifier'; did you mean 'quasi_identif"),
+        ({"reading": {"delimeter": ";"}}, "no setting 'reading.delimeter'; did you mean 'delimit"),
+        ({"reading": {"delimiter": ";;"}}, "reading.delimiter: "),
+    ],
+)
+def test_refused_in_one_sentence(wrong, words):
+    with pytest.raises(OptionError) as caught:
+        Recipe(**{"quasi_identifiers": ["a"], **wrong})
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_the_near_name_is_suggested():
+    with pytest.raises(OptionError, match="did you mean 'income'?"):
+        Recipe(quasi_identifiers=["income"], attribute_weights={"incme": 2.0})
+    with pytest.raises(OptionError, match="quasi_identifiers must be given"):
+        Recipe(k=3)
+
+
+def test_a_recipe_cannot_be_changed():
+    recipe = Recipe(quasi_identifiers="a")
+    with pytest.raises(ValueError, match="frozen"):
+        recipe.k = 3
