@@ -143,7 +143,7 @@ def test_refused_in_one_sentence(wrong, words):
 
 
 def test_the_near_name_is_suggested():
-    with pytest.raises(OptionError, match="did you mean 'income'?"):
+    with pytest.raises(OptionError, match="did you mean 'income'"):
         Recipe(quasi_identifiers=["income"], attribute_weights={"incme": 2.0})
     with pytest.raises(OptionError, match="quasi_identifiers must be given"):
         Recipe(k=3)

@@ -134,7 +134,7 @@ def _run(
     from microagg.release import certificate_path, refuse_early
     from microagg.table.formats import form_of
 
-    started = time.perf_counter()
+    started, compiled = time.perf_counter(), seconds_compiling()
     to_stream = output == "-"
     is_file = not to_stream and form_of(output) != "database"
     written = [path for path in (report, save_recipe) if path is not None]
@@ -157,7 +157,7 @@ def _run(
         result = release.certificate.to_dict()
         options.say_json({**result, "files": files, "seconds": round(seconds, 3)})
     else:
-        _summary(release, files, seconds, seconds_compiling(), to_stream)
+        _summary(release, files, seconds, seconds_compiling() - compiled, to_stream)
 
 
 def _summary(

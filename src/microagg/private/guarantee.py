@@ -38,12 +38,24 @@ class Guarantee:
     not_protected: tuple[str, ...]
     composition: str
     randomness: str
-    text: str = field(repr=False)
+    sentences: tuple[str, ...] = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The promise in plain words, as one paragraph."""
+        return " ".join(self.sentences)
+
+    @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """The text without the points that are not protected, for a page that lists them itself."""
+        return tuple(part for part in self.sentences if not part.startswith("Not protected: "))
 
     def to_dict(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
         fields = asdict(self)
+        del fields["sentences"]
         fields["not_protected"] = list(self.not_protected)
+        fields["text"] = self.text
         return fields
 
     def __str__(self) -> str:
@@ -116,7 +128,7 @@ def state(
         not_protected=open_points,
         composition=composition,
         randomness=SIMULATED_SOURCE if simulated else SOURCE,
-        text=" ".join(sentences),
+        sentences=tuple(sentences),
     )
 
 

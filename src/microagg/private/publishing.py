@@ -36,7 +36,7 @@ def write(release: "PrivateRelease", target: str | os.PathLike[str], force: bool
     form = formats.form_of(address)
     table = _as_table(release.data)
     path = Path(address)
-    layout = None if form == "database" else formats.layout_for(path, None)
+    layout = None if form == "database" else formats.layout_for(path, None, None)
 
     def check(found: pa.Table) -> None:
         same = same_columns(form, found, table, layout) if found.num_rows == table.num_rows else {}
@@ -73,7 +73,11 @@ def report(release: "PrivateRelease", path: str | os.PathLike[str]) -> None:
         encode(name, table[name].combine_chunks(), _kind(table[name].type))
         for name in table.column_names
     ]
-    linked = "linked to the original rows" if guarantee.rows_linked else "not linked to rows"
+    linked = (
+        "linked to the original ones"
+        if guarantee.rows_linked
+        else "not linked to the original ones"
+    )
     private = guarantee.private and not guarantee.bounds_leaked
     story = Story(
         title="Private release",
@@ -85,7 +89,8 @@ def report(release: "PrivateRelease", path: str | os.PathLike[str]) -> None:
             if private
             else "This release is not private: see below. Do not publish it."
         ),
-        guarantee=tuple(f"{sentence.rstrip('.')}." for sentence in guarantee.text.split(". ")),
+        verdict_title="Noise was added" if private else "Not private",
+        guarantee=guarantee.paragraphs,
         limits=tuple(f"{point[0].upper()}{point[1:]}." for point in guarantee.not_protected),
         facts=(
             Fact("epsilon", f"{guarantee.epsilon:g}"),
@@ -95,14 +100,14 @@ def report(release: "PrivateRelease", path: str | os.PathLike[str]) -> None:
         done=(
             "Clamped every value to bounds that were known without the data.",
             f"Formed groups by the method {guarantee.method}.",
-            f"Added noise to what each group publishes; rows are {linked}.",
-            f"Drew the noise from {guarantee.randomness}.",
+            f"Added noise to what each group publishes: {guarantee.randomness}.",
+            f"Put the columns together; rows are {linked}.",
         ),
         roles=tuple(
             (name, "released", f"epsilon {share:g}")
             for name, share in guarantee.epsilon_by_column.items()
         ),
-        attributes=tuple(attribute("quasi-identifier", column) for column in columns),
+        attributes=tuple(attribute("released", column) for column in columns),
         correlations=correlations(columns, None) if guarantee.rows_linked else None,
         certificate=(
             ("definition", guarantee.definition),

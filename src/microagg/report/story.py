@@ -9,7 +9,7 @@ from typing import Literal
 
 from microagg.errors import OptionError
 
-Role = Literal["quasi-identifier", "confidential"]
+Role = Literal["quasi-identifier", "confidential", "released"]
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "boolean", "date"]
 Group = Literal["risk", "utility", "satisfaction", "privacy"]
 
@@ -118,7 +118,8 @@ class Fact:
 class Story:
     """Everything the page of one release says. Only the first five must be given.
 
-    verdict: whether the promise was checked and is kept; verdict_sentence: the same, with numbers.
+    verdict: whether the promise was checked and is kept; verdict_sentence: the same, with numbers;
+    verdict_title: in two or three words, if not in the usual ones.
     guarantee, limits, notes: paragraphs; done: what was done, step by step.
     roles: (column, role, treatment); certificate: (label, value); group_sizes: (records in a group,
     groups of that size). recipe is TOML, reproduce a command.
@@ -143,6 +144,7 @@ class Story:
     reproduce: str = ""
     software: str = ""
     made: str = ""
+    verdict_title: str = ""
 
     def __post_init__(self) -> None:
         if not self.public:

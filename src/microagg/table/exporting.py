@@ -31,7 +31,7 @@ def as_exported(table: pa.Table, origin: Origin, path: Path | None) -> pa.Table:
 def layout_for(path: Path, origin: Origin) -> Any:
     """How a file is to be laid out: like the input if it is of the same format."""
     same = origin.form == formats.form_of(str(path))
-    return formats.layout_for(path, origin.layout if same else None)
+    return formats.layout_for(path, origin.layout if same else None, origin.path)
 
 
 def _typed(array: pa.Array, origin: Origin) -> pa.Array:

@@ -31,6 +31,7 @@ _FORMS = {
     **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
     **dict.fromkeys((".sav", ".zsav", ".dta", ".sas7bdat", ".xpt"), "stats"),
 }
+_TABS = (".tsv", ".tab")
 _ONLY_READ = {".xlsm": ".xlsx", ".sas7bdat": ".xpt, .sav or .dta"}
 
 
@@ -108,16 +109,18 @@ def understood(array: pa.Array, layout: Any) -> pa.Array:
     return understand(array, layout.decimal)[2]
 
 
-def layout_for(path: Path, layout: Any) -> Any:
+def layout_for(path: Path, layout: Any, source: Path | None) -> Any:
     """The layout of a file to be written, from that of an input of the same format or from none.
 
-    A text file always has one, and its suffix may tell what stands between its fields.
+    A text file always has one, and a suffix that promises tabs holds for the file that has it.
     """
     if form_of(str(path)) != "csv":
         return layout
     layout = layout or _module("csv").CsvLayout()
-    tabs = path.suffix.lower() in (".tsv", ".tab")
-    return replace(layout, delimiter="\t") if tabs else layout
+    if path.suffix.lower() in _TABS:
+        return replace(layout, delimiter="\t")
+    from_tabs = source is not None and source.suffix.lower() in _TABS
+    return replace(layout, delimiter=",") if from_tabs else layout
 
 
 def holds_codes(path: Path, layout: Any) -> bool:

@@ -1,0 +1,306 @@
+"""Input that nobody should send: one clear sentence, exit code 2, nothing lost, no value told."""
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands import ROLES, microagg, refusal, survey
+
+SECRET = "Zwiebelfisch"
+
+
+def refused(folder, content, *arguments, columns="age,income"):
+    """The sentence about a file with this content; a record's value is never in it."""
+    content = content if isinstance(content, bytes) else content.encode()
+    (folder / "in.csv").write_bytes(content)
+    said = refusal(
+        "protect", "in.csv", "-q", columns, "-k", "2", "-o", "out.csv", *arguments, folder=folder
+    )
+    assert SECRET not in said
+    assert "4711" not in said
+    return said
+
+
+def accepted(folder, content, *arguments, columns="age,income"):
+    content = content if isinstance(content, bytes) else content.encode()
+    (folder / "in.csv").write_bytes(content)
+    done = microagg(
+        "protect", "in.csv", "-q", columns, "-k", "2", "-o", "out.csv", *arguments, folder=folder
+    )
+    assert done.code == 0, done.err
+    return (folder / "out.csv").read_bytes()
+
+
+@pytest.mark.parametrize("content", ["", "\n", "\n\n\n", "\ufeff", " "])
+def test_an_empty_file(tmp_path, content):
+    assert "in.csv" in refused(tmp_path, content) or content == " "
+
+
+def test_a_header_and_nothing_else(tmp_path):
+    assert "no records" in refused(tmp_path, "age,income\n")
+    assert "no records" in refused(tmp_path, "age,income")
+
+
+def test_one_column(tmp_path):
+    lines = accepted(tmp_path, "age\n20\n21\n40\n41\n", columns="age").decode().split()
+    assert lines == ["age", "20", "20", "40", "40"]
+
+
+def test_one_record(tmp_path):
+    assert "k is 2" in refused(tmp_path, "age,income\n20,4711\n")
+
+
+def test_repeated_column_names(tmp_path):
+    said = refused(tmp_path, "age,age,income\n20,1,4711\n30,2,4711\n")
+    assert "'age'" in said
+
+
+def test_a_column_without_a_name(tmp_path):
+    assert "name" in refused(tmp_path, "age,,income\n20,1,4711\n30,2,4711\n")
+
+
+def test_ten_thousand_columns(tmp_path):
+    names = [f"c{place}" for place in range(10_000)]
+    rows = [",".join(str(row * place % 97) for place in range(10_000)) for row in range(12)]
+    text = ",".join(names) + "\n" + "\n".join(rows) + "\n"
+    written = accepted(tmp_path, text, "-m", "zscore", columns="c1,c2,c9999").decode().splitlines()
+    assert written[0].split(",") == names
+    assert written[5].split(",")[3:9999] == rows[4].split(",")[3:9999]
+
+
+def test_ragged_rows(tmp_path):
+    said = refused(tmp_path, f"age,income\n20,1\n30,2,{SECRET}\n40,3\n")
+    assert "row 3" in said
+    said = refused(tmp_path, f"age,income,x\n20,1,2\n{SECRET}\n40,3,1\n")
+    assert "row 3" in said
+
+
+def test_a_line_of_a_hundred_megabytes(tmp_path):
+    content = b"age,income\n20,1\n30," + b"9" * 100_000_000 + b"\n40,2\n"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "longer than" in refused(tmp_path, content)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # The test itself holds the content, and compares it with what is on the disk afterwards.
+    assert after - before < 6 * len(content) / 1024
+
+
+def test_a_first_line_without_an_end(tmp_path):
+    assert "first line" in refused(tmp_path, b"age," * 500_000)
+
+
+def test_zero_bytes(tmp_path):
+    assert "NUL" in refused(tmp_path, b"age,income\n20,1\n3\x000,2\n40,4\n")
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    assert "in.csv" in refused(tmp_path, bytes(range(256)) * 100)
+    assert "zip" in refused(tmp_path, b"PK\x03\x04" + bytes(100))
+
+
+def test_a_wrong_encoding(tmp_path):
+    content = "age,name\n20,Jürgen\n21,Zoë\n40,x\n41,y\n"
+    said = refused(tmp_path, content.encode("cp1252"), "--encoding", "utf-8", columns="age")
+    assert "utf-8" in said
+    assert "--encoding" in said
+    assert "unknown" in refused(tmp_path, content, "--encoding", "martian", columns="age")
+    written = accepted(tmp_path, content.encode("cp1252"), columns="age")
+    assert "Jürgen".encode("cp1252") in written
+
+
+def test_a_quote_that_never_closes(tmp_path):
+    assert "quote" in refused(tmp_path, f'age,income\n20,1\n30,"{SECRET}\n40,2\n')
+
+
+def test_mixed_types_in_a_quasi_identifier(tmp_path):
+    rows = "".join(f"{20 + row},{row}\n" for row in range(9))
+    said = refused(tmp_path, f"age,income\n{rows}{SECRET},7\n")
+    assert "'age' mixes numbers" in said
+    assert "nominal" in said
+
+
+def test_numbers_as_text(tmp_path):
+    rows = "".join(f"{20 + row},+{4711 + row}\n" for row in range(9))
+    said = refused(tmp_path, f"age,income\n{rows}")
+    assert "'income'" in said
+    accepted(tmp_path, f"age,income\n{rows}", "--kinds", "income=nominal")
+
+
+def test_dates_as_text(tmp_path):
+    rows = "".join(f"{20 + row},{row + 1}.3.4711\n" for row in range(9))
+    said = refused(tmp_path, f"age,born\n{rows}", columns="age,born")
+    assert "'born' holds dates as text" in said
+
+
+def test_a_number_that_is_none(tmp_path):
+    rows = "".join(f"{20 + row},{row}.5\n" for row in range(9))
+    for odd in ("inf", "1e999", "-Infinity"):
+        said = refused(tmp_path, f"age,income\n{rows}20,{odd}\n")
+        assert "'income'" in said
+
+
+def test_nothing_but_missing_values(tmp_path):
+    rows = "".join(f"{20 + row},NA,{row}\n" for row in range(9))
+    written = accepted(tmp_path, f"age,income,x\n{rows}").decode().splitlines()
+    assert [line.split(",")[1] for line in written[1:]] == ["NA"] * 9
+    said = refused(tmp_path, f"age,income,x\n{rows}", "--missing", "error", "--force")
+    assert "'income' has 9 missing values" in said
+
+
+@pytest.mark.parametrize("k", ["0", "-3", "61", "99999999999999999999"])
+def test_a_bad_k(tmp_path, k):
+    survey(tmp_path / "survey.csv")
+    said = refusal("protect", "survey.csv", *ROLES, "-k", k, "-o", "r.csv", folder=tmp_path)
+    assert "k" in said
+
+
+def test_unknown_columns(tmp_path):
+    survey(tmp_path / "survey.csv")
+    for option, name, hint in (
+        ("-q", "incme", "'income'"),
+        ("-q", "INCOME", "'income'"),
+        ("-c", "diagnose", "'diagnosis'"),
+        ("-i", "nam", "'name'"),
+        ("--within", "membr", "'member'"),
+        ("--weights", "visit", "'visits'"),
+        ("--entity", "nme", "'name'"),
+    ):
+        chosen = ("-q", "age") if option != "-q" else ()
+        said = refusal(
+            "protect", "survey.csv", *chosen, option, name, "-o", "r.csv", folder=tmp_path
+        )
+        assert f"did you mean {hint}?" in said
+    said = refusal("protect", "survey.csv", "-q", "xyzzy", "-o", "r.csv", folder=tmp_path)
+    assert "there are 'name', 'age'" in said
+    for command in (("compare", "survey.csv"), ("assess", "survey.csv", "survey.csv")):
+        assert "'income'" in refusal(*command, "-q", "incme", folder=tmp_path)
+    said = refusal("assess", "survey.csv", "survey.csv", "--key", "nam", folder=tmp_path)
+    assert "'name'" in said
+
+
+def test_a_column_with_two_roles(tmp_path):
+    survey(tmp_path / "survey.csv")
+    said = refusal(
+        "protect", "survey.csv", "-q", "age", "-c", "age", "-o", "r.csv", folder=tmp_path
+    )
+    assert "one role" in said
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    survey(tmp_path / "survey.csv")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder.csv").mkdir()
+    for option in ("-o", "--report", "--save-recipe"):
+        others = () if option == "-o" else ("-o", "r.csv")
+        for place in ("file/r.csv", "file/deeper/r.csv", "folder.csv", "/proc/none/r.csv"):
+            said = refusal("protect", "survey.csv", *ROLES, option, place, *others, folder=tmp_path)
+            assert place.rpartition("/")[2] in said
+    assert refusal("compare", "survey.csv", "-q", "age", "-r", "file/x.html", folder=tmp_path)
+
+
+def test_formats_that_cannot_be_written(tmp_path):
+    survey(tmp_path / "survey.csv")
+    for name in ("r.doc", "r", "r.sas7bdat", "r.xlsm", "r.csv.gz"):
+        said = refusal("protect", "survey.csv", *ROLES, "-o", name, folder=tmp_path)
+        assert "written" in said or "suffix" in said
+
+
+def test_inputs_that_are_not_there(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("missing.csv", "folder.csv", "missing.parquet", "missing.xlsx", "missing.sav"):
+        for arguments in (
+            ("protect", name, "-q", "age", "-o", "r.csv"),
+            ("inspect", name),
+            ("assess", name, name),
+            ("compare", name, "-q", "age"),
+        ):
+            assert name in refusal(*arguments, folder=tmp_path)
+    for name in ("folder", "what.doc", "sqlite:///missing.db#people", "postgresql://nowhere"):
+        assert refusal("inspect", name, folder=tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert "suffix" in refusal("inspect", "empty", folder=tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather", "xlsx", "sav", "dta", "sas7bdat"])
+def test_files_that_are_not_what_they_are_called(tmp_path, suffix):
+    for content in (b"", b"age,income\n20,4711\n", bytes(range(256)) * 64):
+        (tmp_path / f"in.{suffix}").write_bytes(content)
+        said = refusal("protect", f"in.{suffix}", "-q", "age", "-o", "r.csv", folder=tmp_path)
+        assert f"in.{suffix}" in said
+        assert "4711" not in said
+
+
+def test_nothing_on_standard_input(tmp_path):
+    assert "empty" in refusal("protect", "-", "-q", "age", "-o", "-", folder=tmp_path)
+    assert "empty" in refusal("inspect", "-", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("k = = 5", "TOML"),
+        ("quasi_identifiers = ['age'", "TOML"),
+        ("quasi_identifiers = ['age']\nkk = 5", "'k'"),
+        ("quasi_identifier = ['age']", "'quasi_identifiers'"),
+        ("quasi_identifiers = ['age']\nk = 'five'", "k: "),
+        ("quasi_identifiers = ['age']\nk = 2.5", "k: "),
+        ("quasi_identifiers = ['age']\nmissing = 'ignore'", "missing"),
+        ("quasi_identifiers = ['age']\nmethod = 'mdv'", "'mdav'"),
+        ("quasi_identifiers = ['age']\nmethod = 'mdav'\noptions = {gama = 1}", "gama"),
+        ("quasi_identifiers = ['age']\n[kinds]\nage = 'numeric'", "kinds"),
+        ("quasi_identifiers = ['age']\n[kinds]\nagee = 'integer'", "'age'"),
+        ("quasi_identifiers = ['age']\n[reading]\ndelimitr = ','", "'delimiter'"),
+        ("quasi_identifiers = ['age']\n[reading]\ndelimiter = 'abc'", "delimiter"),
+        ("k = 5", "quasi_identifiers"),
+        ("", "quasi_identifiers"),
+        ("quasi_identifiers = []", "quasi_identifiers"),
+        ("quasi_identifiers = 7", "quasi_identifiers"),
+    ],
+)
+def test_broken_recipes(tmp_path, text, hint):
+    survey(tmp_path / "survey.csv")
+    (tmp_path / "r.toml").write_text(text)
+    said = refusal("protect", "survey.csv", "--recipe", "r.toml", "-o", "r.csv", folder=tmp_path)
+    assert hint in said
+
+
+def test_recipes_that_are_no_text_or_not_there(tmp_path):
+    survey(tmp_path / "survey.csv")
+    (tmp_path / "r.toml").write_bytes(b"\xff\xfe\x00")
+    for name in ("r.toml", "missing.toml", str(tmp_path)):
+        assert refusal("protect", "survey.csv", "--recipe", name, "-o", "r.csv", folder=tmp_path)
+
+
+def test_assessing_tables_that_do_not_belong_together(tmp_path):
+    survey(tmp_path / "survey.csv")
+    (tmp_path / "short.csv").write_text("age,income\n20,4711\n")
+    (tmp_path / "other.csv").write_text("x\n" + "1\n" * 60)
+    for name in ("short.csv", "other.csv"):
+        said = refusal("assess", "survey.csv", name, folder=tmp_path)
+        assert "4711" not in said
+    said = refusal("assess", "survey.csv", "survey.csv", "--key", "zip", folder=tmp_path)
+    assert "zip" in said
+    assert "0100" not in said
+
+
+def test_comparing_what_cannot_be_done(tmp_path):
+    survey(tmp_path / "survey.csv")
+    command = ("compare", "survey.csv", "-q", "age")
+    assert "'mdav'" in refusal(*command, "--methods", "mdv", folder=tmp_path)
+    assert "61" in refusal(*command, "-k", "3,61", "--methods", "mdav", folder=tmp_path)
+    assert refusal(*command, "-k", "0", "--methods", "mdav", folder=tmp_path)
+
+
+def test_a_real_process_says_the_same(tmp_path):
+    """Without a traceback, whatever surrounds the call."""
+    (tmp_path / "in.csv").write_text(f"age,income\n20,1\n30,2,{SECRET}\n")
+    command = [sys.executable, "-m", "microagg", "protect", "in.csv", "-q", "age", "-o", "r.csv"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ}
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("microagg: row 3 of in.csv has 3 fields")
+    assert done.stderr.count("\n") == 1
