@@ -150,8 +150,11 @@ def test_values_and_losses_by_hand(gaps, weighted):
             )
         expected = published(before, labels, kind, weights, order)
         if kind == "mean":
-            expected = [None if each is None else float(each) for each in expected]
-            assert after == pytest.approx(expected, rel=1e-12)
+            shown, wanted = (
+                [np.nan if each is None else float(each) for each in column]
+                for column in (after, expected)
+            )
+            np.testing.assert_allclose(shown, wanted, rtol=1e-12)
         else:
             assert after == expected
         if kind == "mode":
@@ -194,6 +197,9 @@ def test_other_libraries_give_the_same_release(library):
         found = protect(native).data
         assert isinstance(found, pa.Table)
         assert found.schema.equals(native.schema, check_metadata=True)
+    if library == "polars":
+        # pandas has no days of its own, and Polars makes them moments there.
+        found = found.to_pandas().assign(born=found["born"].to_list())
     assert rows(found, table) == rows(ours, table)
 
 
@@ -374,7 +380,7 @@ def test_attribute_weights():
     for heavy, light in (("x", "y"), ("y", "x")):
         release = protect(table, quasi_identifiers=["x", "y"], attribute_weights={light: 0.0})
         assert release.data[heavy].tolist() == table[heavy].tolist()
-        assert release.data[light].nunique() < 2 or release.data[light].tolist() != table[light]
+        assert release.data[light].tolist() != table[light].tolist()
         recounted(release)
     nothing = protect(table, quasi_identifiers=["x", "y"], attribute_weights={"x": 0.0, "y": 0.0})
     recounted(nothing)

@@ -199,17 +199,9 @@ def refuse_early(source: str, output: str, others: Sequence[Path], force: bool) 
         paths.append(Path(output))
     for path in paths:
         refuse_overwriting(path, origin, force)
-        _check_folder(path)
     wanted = [path.absolute() for path in paths]
     if len(set(wanted)) < len(wanted):
         raise OptionError("two outputs have the same name; give each a name of its own")
-
-
-def _check_folder(path: Path) -> None:
-    """Refuse a path that no file can be written to; folders that are not there will be made."""
-    folder = next(folder for folder in path.absolute().parents if folder.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise OptionError(f"{path.name} cannot be written: {folder} is no folder one may write to")
 
 
 def refuse_same_table(target: str, source: str | None, force: bool) -> None:
@@ -223,6 +215,7 @@ def refuse_same_table(target: str, source: str | None, force: bool) -> None:
 def refuse_overwriting(path: Path, source: Path | None, force: bool) -> None:
     """Refuse to write over the input, ever, or over anything else unless told to."""
     if not path.exists():
+        _check_folder(path)
         return
     if source is not None and source.exists() and path.samefile(source):
         raise OptionError(f"{path.name} is the input, which is never written over; name another")
@@ -230,3 +223,10 @@ def refuse_overwriting(path: Path, source: Path | None, force: bool) -> None:
         raise OptionError(f"{path.name} is a folder; name a file")
     if not force:
         raise OptionError(f"{path.name} exists; say force (--force) to replace it, or name another")
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse a path that no file can be written to; folders that are not there will be made."""
+    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise OptionError(f"{path.name} cannot be written: {folder} is no folder one may write to")

@@ -23,6 +23,7 @@ def partition(
     seed: int = 0,
     standardize: bool = True,
     integer: bool = False,
+    refine: bool | float = False,
     progress: bool | None = None,
     **options: Any,
 ) -> Partition:
@@ -31,20 +32,24 @@ def partition(
     X: numbers, (n, d) or (n,): a NumPy array, a list of rows, a pandas, Polars or Arrow table.
         Without missing or infinite values.
     k: the least group size.
-    method: a name from `methods()`; "auto" picks by n, d and k. The result's `method` says which.
+    method: a name from `methods()`; "auto" picks by n, d and k: search, but univariate, which is
+        optimal, for one column. The result's `method` says which.
     seed: methods that draw lots give the same result for the same seed, whatever the threads.
     standardize: give every column the same weight by z-scores; otherwise distances are taken on the
         numbers as they are. Constant columns never count.
     integer: for integer data, let the methods that split a line centre groups on integers.
+    refine: search on from the method's groups for fewer losses: True for a number of steps that
+        depends on n only, or for so many seconds (then results may differ from run to run).
     progress: show a bar: True always, False never, None when a terminal watches.
     options: the method's own, see `methods()`.
     """
     job = _Job(X, standardize, integer)
     k = check_k(k, job.n)
-    chosen = _choose(method, job, k, options)
-    with watch(f"grouping by {chosen.name}", progress) as report:
-        order, sizes = job.run(chosen, k, seed, report, options)
-    return Partition.from_sequence(order, sizes, k, chosen.name)
+    chosen, options = _choose(method, job, k, options)
+    name = _refined_name(chosen, job, refine)
+    with watch(f"grouping by {name}", progress) as report:
+        order, sizes = job.run(chosen, k, seed, report, options, refine)
+    return Partition.from_sequence(order, sizes, k, name)
 
 
 def partition_many(
@@ -55,6 +60,7 @@ def partition_many(
     seed: int = 0,
     standardize: bool = True,
     integer: bool = False,
+    refine: bool | float = False,
     progress: bool | None = None,
     **options: Any,
 ) -> dict[int, Partition]:
@@ -67,16 +73,17 @@ def partition_many(
     wanted = [check_k(k, job.n) for k in ks]
     if not wanted:
         raise OptionError("ks must name at least one k, for example [3, 5, 10]")
-    chosen = _choose(method, job, max(wanted), options)
+    chosen, options = _choose(method, job, max(wanted), options)
+    name = _refined_name(chosen, job, refine)
     found = {}
-    with watch(f"grouping by {chosen.name}", progress) as report:
+    with watch(f"grouping by {name}", progress) as report:
         for number, k in enumerate(wanted):
 
             def part(share: float, number: int = number) -> None:
                 report((number + share) / len(wanted))
 
-            order, sizes = job.run(chosen, k, seed, part, options)
-            found[k] = Partition.from_sequence(order, sizes, k, chosen.name)
+            order, sizes = job.run(chosen, k, seed, part, options, refine)
+            found[k] = Partition.from_sequence(order, sizes, k, name)
     return found
 
 
@@ -105,21 +112,36 @@ class _Job:
         self.orders: dict[str, NDArray[np.int32]] = {}
 
     def run(
-        self, method: Method, k: int, seed: int, report: Report, options: dict[str, Any]
+        self,
+        method: Method,
+        k: int,
+        seed: int,
+        report: Report,
+        options: dict[str, Any],
+        refine: bool | float,
     ) -> Groups:
         if k == 1 or self.n < 2 * k:
             sizes = np.ones(self.n, np.int32) if k == 1 else np.array([self.n], np.int32)
             return np.arange(self.n, dtype=np.int32), sizes
         rng = np.random.default_rng(seed)
         task = Task(self.records, k, rng, report, self.whole, options, self.orders)
-        return method.group(task)
+        if refine is False or method.one_column:
+            return method.group(task)
+        from microagg.grouping.registered import refine_groups
+
+        return refine_groups(task, method, None if refine is True else float(refine))
 
 
-def _choose(method: str, job: _Job, k: int, options: dict[str, Any]) -> Method:
+def _choose(
+    method: str, job: _Job, k: int, options: dict[str, Any]
+) -> tuple[Method, dict[str, Any]]:
     chosen = find(method)
     if chosen.choose is not None:
         d = job.records.shape[1]
-        chosen = find(chosen.choose(job.n, d, k, job.whole is not None))
+        automatic, chosen = chosen, find(chosen.choose(job.n, d, k, job.whole is not None))
+        # What moves the choice means nothing to some of the chosen.
+        shared = set(automatic.options) - set(chosen.options)
+        options = {name: value for name, value in options.items() if name not in shared}
     check_options(chosen, options)
     if job.whole is not None and not chosen.integer:
         raise OptionError(f"method {chosen.name!r} does not centre groups on integers")
@@ -128,7 +150,18 @@ def _choose(method: str, job: _Job, k: int, options: dict[str, Any]) -> Method:
             f"method {chosen.name!r} groups one column at a time, but X has several; "
             "use partition_columns, or another method"
         )
-    return chosen
+    return chosen, options
+
+
+def _refined_name(chosen: Method, job: _Job, refine: bool | float) -> str:
+    """Check `refine`; what the groups are called."""
+    if not isinstance(refine, bool | int | float) or not 0 <= refine < np.inf:
+        raise OptionError("refine must be True, False or a number of seconds, 0 or more")
+    if refine is False or chosen.one_column or chosen.name == "search":
+        return chosen.name
+    if job.whole is not None:
+        raise OptionError("refine does not centre groups on integers; leave out one of the two")
+    return f"{chosen.name}+search"
 
 
 def _records(numbers: NDArray, standardize: bool) -> NDArray[np.float64]:

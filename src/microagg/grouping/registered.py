@@ -1,7 +1,9 @@
 """Every method, as it stands in the registry."""
 
 import operator
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from microagg.grouping.cluster.cbfs import cbfs
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.cluster.vmdav import vmdav
 from microagg.grouping.methods import Groups, Method, Task, find
+from microagg.grouping.refine.budget import EFFORTS, afforded
 from microagg.grouping.refine.decompose import decompose
+from microagg.grouping.refine.search import search
 from microagg.grouping.sequence.orderings import (
     order_by_nearest_next,
     order_by_principal_component,
@@ -102,13 +106,70 @@ def _decompose(task: Task) -> Groups:
     return decompose(task.records, order, sizes, task.k, task.report)
 
 
+def _search(task: Task) -> Groups:
+    steps, seconds = _checked_budget(task)
+    start = find(task.options.get("start", "mdav"))
+    several = task.records.shape[1] > 1
+    if start.choose is not None or start.name == "search" or (start.one_column and several):
+        raise OptionError(f"search cannot start from {start.name!r} here; start='mdav' is usual")
+    if seconds is not None:
+        # Compiled on a few records, before time is taken.
+        start.group(Task(task.records[: 2 * task.k], task.k, np.random.default_rng(0)))
+    begun = time.monotonic()
+    first = replace(task, options={}, report=lambda share: task.report(0.2 * share))
+    groups = start.group(first)
+    if seconds is not None:
+        seconds = max(0.0, seconds - (time.monotonic() - begun))
+    return _search_on(task, groups, steps, seconds, 0.2)
+
+
+def refine_groups(task: Task, method: Method, seconds: float | None) -> Groups:
+    """The groups of any method, and a search from there: balanced, or for so many seconds."""
+    first = replace(task, report=lambda share: task.report(0.5 * share))
+    groups = method.group(first)
+    steps = afforded(len(task.records), "balanced") if seconds is None else None
+    return _search_on(task, groups, steps, seconds, 0.5)
+
+
+def _search_on(
+    task: Task, groups: Groups, steps: int | None, seconds: float | None, done: float
+) -> Groups:
+    def report(share: float) -> None:
+        task.report(done + (1.0 - done) * share)
+
+    return search(
+        task.records, *groups, task.k, task.rng, report, steps=steps, seconds=seconds
+    )
+
+
+def _checked_budget(task: Task) -> tuple[int | None, float | None]:
+    """Steps or seconds that a search is given: one of them is None."""
+    given = [name for name in ("steps", "time_limit", "effort") if name in task.options]
+    if len(given) > 1:
+        raise OptionError(f"{given[0]} and {given[1]} exclude each other; give one of them")
+    limit = task.options.get("time_limit")
+    if limit is not None:
+        if isinstance(limit, bool) or not (isinstance(limit, int | float) and limit >= 0):
+            raise OptionError("time_limit must be a number of seconds, 0 or more")
+        return None, float(limit)
+    steps = task.options.get("steps")
+    if steps is not None:
+        if isinstance(steps, bool) or not (isinstance(steps, int | np.integer) and steps >= 0):
+            raise OptionError("steps must be a whole number, 0 or more")
+        return int(steps), None
+    effort = task.options.get("effort", "balanced")
+    if effort not in EFFORTS:
+        raise OptionError(f"there is no effort {effort!r}; there are {', '.join(EFFORTS)}")
+    return afforded(len(task.records), effort), None
+
+
 def _choose(n: int, d: int, _k: int, integer: bool) -> str:
-    """The least loss, as measured, among the methods that take no more than some seconds."""
+    """The least loss, as measured, for the time that a person would wait."""
     if d == 1:
         return "univariate"
     if integer:
         return "tsp" if n <= 10_000 else "npn"
-    return "reporder" if n <= 2_000 else "igd" if n <= 50_000 else "mdav"
+    return "search"
 
 
 def _unreachable(_task: Task) -> Groups:
@@ -118,10 +179,11 @@ def _unreachable(_task: Task) -> Groups:
 ALL = (
     Method(
         "auto",
-        "reporder up to 2,000 records, igd up to 50,000, mdav beyond; univariate for one column",
+        "search; univariate for one column; about integers tsp, or npn beyond 10,000 records",
         "microagg",
         "as the method picked",
         _unreachable,
+        options={"effort": "of the search: quick, balanced or best"},
         integer=True,
         choose=_choose,
     ),
@@ -212,6 +274,19 @@ ALL = (
         "as the start, and about O(n log n) a pass",
         _decompose,
         options={"start": "the method to start from, mdav by default"},
+    ),
+    Method(
+        "search",
+        "groups of another method annealed: records move, change places, found and leave groups",
+        "microagg",
+        "as the start, and O(d) a step",
+        _search,
+        options={
+            "effort": "quick, balanced (the default) or best: steps by the number of records",
+            "steps": "how many steps, instead: the same seed gives the same groups",
+            "time_limit": "seconds, instead: groups may differ from run to run",
+            "start": "the method to start from, mdav by default",
+        },
     ),
     Method(
         "univariate",

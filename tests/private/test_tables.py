@@ -1,0 +1,109 @@
+"""Private releases of data frames and files: only bounded columns, the same kind of table back."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import microagg.private
+from microagg.errors import InputError, MicroaggError, OptionError
+from tests import commands
+
+BOUNDS = {"age": (0, 110), "sex": ["f", "m"]}
+
+
+def columns(n=60):
+    rng = np.random.default_rng(5)
+    return {
+        "name": [f"person-{i}" for i in range(n)],
+        "age": rng.integers(18, 90, n),
+        "sex": rng.choice(["f", "m"], n),
+    }
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_same_kind_comes_back_with_bounded_columns_only(kind):
+    table = kind(columns())
+    found = microagg.private.release(
+        table, epsilon=1.0, bounds=BOUNDS, method="marginals", simulate=True, seed=1
+    )
+    assert type(found.data) is type(table)
+    names = found.data.column_names if kind is pa.table else list(found.data.columns)
+    assert names == ["age", "sex"]
+    assert len(found.data) == 60
+
+
+def test_a_table_gives_what_its_columns_give():
+    plain = columns()
+    del plain["name"]
+    settings = {"epsilon": 1.0, "bounds": BOUNDS, "method": "marginals", "seed": 4}
+    one = microagg.private.release(plain, simulate=True, **settings)
+    other = microagg.private.release(pa.table(columns()), simulate=True, **settings)
+    assert np.array_equal(one.data["age"], other.data["age"].to_numpy())
+    assert one.data["sex"].tolist() == other.data["sex"].to_pylist()
+
+
+def test_what_cannot_be_released_is_refused_without_values():
+    table = pa.table({"age": [1.5, None, 3.0], "born": pa.array([0, 1, 2], pa.date32())})
+    with pytest.raises(InputError, match="'age' has 1 missing values"):
+        microagg.private.release(table, epsilon=1, bounds={"age": (0, 9)}, method="records")
+    with pytest.raises(InputError, match="'born' holds dates"):
+        microagg.private.release(table, epsilon=1, bounds={"born": (0, 9)}, method="records")
+    with pytest.raises(OptionError, match="did you mean 'age'"):
+        microagg.private.release(table, epsilon=1, bounds={"agee": (0, 9)}, method="records")
+
+
+def test_the_certificate_and_the_report_tell_nothing_of_the_input(tmp_path):
+    secret = 61.73205080756888
+    table = pa.table({"age": [secret] * 30 + [20.0] * 30})
+    found = microagg.private.release(
+        table, epsilon=1, bounds={"age": (0, 100)}, method="marginals", k=10
+    )
+    found.write(tmp_path / "release.csv")
+    found.report(tmp_path / "report.html")
+    certificate = json.loads((tmp_path / "release.csv.certificate.json").read_text())
+    assert certificate["guarantee"]["definition"] == "epsilon-differential privacy"
+    assert list(certificate["sha256"]) == ["release"]
+    for path in tmp_path.iterdir():
+        assert str(secret) not in path.read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "epsilon-differential privacy in the standard sense" in page
+    with pytest.raises(MicroaggError, match="exists"):
+        found.write(tmp_path / "release.csv")
+
+
+def test_a_simulation_says_so_first(tmp_path):
+    found = microagg.private.release(
+        pa.table(columns()), epsilon=1, bounds=BOUNDS, method="marginals", simulate=True
+    )
+    found.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Not private" in page
+    assert page.index("SIMULATION, NOT PRIVATE") < page.rindex("What was done")
+
+
+def test_the_command(tmp_path):
+    pl.DataFrame(columns()).write_csv(tmp_path / "survey.csv")
+    done = commands.microagg(
+        "private", "survey.csv", "-e", "1", "-b", "age=0:110,sex=f|m", "-o", "out.csv",
+        "--ledger", "ledger.json", "--limit", "1.5", "--json", folder=tmp_path,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["guarantee"]["epsilon"] == 1.0
+    assert (tmp_path / "out.csv.certificate.json").exists()
+    again = commands.microagg(
+        "private", "survey.csv", "-e", "1", "-b", "age=0:110,sex=f|m", "-o", "two.csv",
+        "--ledger", "ledger.json", "--limit", "1.5", folder=tmp_path,
+    )  # fmt: skip
+    assert again.code == 2
+    assert "has spent 1" in again.err
+    assert not (tmp_path / "two.csv").exists()
+    asked = ("private", "survey.csv", "-e", "1", "-b", "age=0:110", "-o", "x.csv")
+    sentence = commands.refusal(*asked, "-m", "mdav", folder=tmp_path)
+    assert "partition-conditional" in sentence
+    assert "bounds" in commands.refusal(
+        "private", "survey.csv", "-e", "1", "-o", "x.csv", folder=tmp_path
+    )
