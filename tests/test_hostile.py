@@ -194,9 +194,11 @@ def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     for option in ("-o", "--report", "--save-recipe"):
         others = () if option == "-o" else ("-o", "r.csv")
-        for place in ("file/r.csv", "file/deeper/r.csv", "folder.csv", "/proc/none/r.csv"):
+        for place in ("file/r.csv", "file/deeper/r.csv", "folder.csv"):
             said = refusal("protect", "survey.csv", *ROLES, option, place, *others, folder=tmp_path)
-            assert place.rpartition("/")[2] in said or "/proc/none" in said
+            assert place.rpartition("/")[2] in said
+    said = refusal("protect", "survey.csv", *ROLES, "-o", "/proc/none/r.csv", folder=tmp_path)
+    assert "/proc/none" in said
     assert refusal("compare", "survey.csv", "-q", "age", "-r", "file/x.html", folder=tmp_path)
 
 

@@ -188,7 +188,8 @@ def test_other_libraries_give_the_same_release(library):
     table = people().reset_index(drop=True)
     ours = protect(table).data
     if library == "polars":
-        native = pl.from_pandas(table)
+        levels = pl.col("level").cast(pl.String).cast(pl.Enum([*LEVELS, "none"]))
+        native = pl.from_pandas(table).with_columns(levels)
         found = protect(native).data
         assert isinstance(found, pl.DataFrame)
         assert found.schema == native.schema

@@ -41,6 +41,9 @@ def recipes(draw):
         "decimals": draw(
             st.none() | st.integers(-15, 15) | st.dictionaries(some, st.integers(0, 3), max_size=2)
         ),
+        "alpha": draw(st.floats(0, 1)),
+        "relative": draw(st.booleans()),
+        "distance": draw(NUMBERS | NAMES | st.dictionaries(some, NUMBERS | NAMES, max_size=2)),
         "reading": {
             "delimiter": draw(st.sampled_from([None, ";", "\t"])),
             "decimal": draw(st.sampled_from([None, ",", "."])),

@@ -87,8 +87,11 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
 
 
 def _view(source: Opened, name: str) -> ColumnView:
-    array = source.frame.column(name)
-    distinct = pc.count_distinct(_countable(array), mode="only_valid").as_py()
+    try:
+        array = source.frame.column(name)
+    except MicroaggError as problem:
+        return ColumnView(name, "unclear", 0, 0, "look at it", str(problem))
+    distinct = _distinct(array)
     missing = array.null_count
     rows = len(array)
     try:
@@ -139,9 +142,11 @@ def _named(words: str, role: str) -> bool:
     return re.search(rf"\b({_WORDS[role]})", words) is not None
 
 
-def _countable(array: pa.Array) -> pa.Array:
+def _distinct(array: pa.Array) -> int:
     if pa.types.is_dictionary(array.type):
-        return array.cast(array.type.value_type)
-    if pa.types.is_nested(array.type):
-        return pa.array([repr(each) for each in array.to_pylist()])
-    return array
+        array = array.cast(array.type.value_type)
+    try:
+        return int(pc.count_distinct(array, mode="only_valid").as_py())
+    except pa.ArrowNotImplementedError:
+        # Lists, structures and the like; nothing at all is one of them.
+        return len({repr(each) for each in array.to_pylist() if each is not None})

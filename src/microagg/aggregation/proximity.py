@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from microagg.aggregation.prices import best_prices
 from microagg.aggregation.sides import (
-    change_wells,
     choose_wells,
     combine_wells,
     try_everywhere,
@@ -175,8 +174,7 @@ def _improve(wells, slope, bend, best, cost, bound):
     cost = combine_wells(wells, chosen, other, depths, rest, best, cost, walks)
     if groups <= _HANDFUL:
         cost = try_everywhere(wells, best, cost, 64)
-    _, slope, bend = descend(wells, best)
-    return change_wells(wells, best, cost, slope, bend, walks // 4)
+    return cost
 
 
 def _z_scores(column):

@@ -117,7 +117,9 @@ def anneal(
                 free[vacant] = one
                 vacant += 1
             continue
-        y = lists[x, np.int64(((more & half) * np.uint64(listed[x])) >> np.uint64(16))]
+        # Nearer neighbours more often: the square of a random share.
+        pick = (((more & half) * (more & half)) >> np.uint64(16)) * np.uint64(listed[x])
+        y = lists[x, np.int64(pick >> np.uint64(16))]
         other = group[y]
         if one == other:
             continue
@@ -163,6 +165,17 @@ def anneal(
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
+        if other_size < largest and (more >> np.uint64(28)) < np.uint64(4):
+            mate = members[one, np.int64(((state & low) * np.uint64(size)) >> np.uint64(32))]
+            pick = ((state >> np.uint64(48)) * np.uint64(listed[mate])) >> np.uint64(16)
+            w = np.int64(lists[mate, np.int64(pick)])
+            third = group[w]
+            if mate != x and third != one and third != other and counts[third] > k:
+                _pass_on(
+                    own, centres, width, members, counts, group, seat,
+                    x, np.int64(other), w, limit * min(heat[x], heat[w]), log, homes, kept,
+                )  # fmt: skip
+            continue
         z = members[other, np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))]
         at_z = z * width
         share, other_share = 1.0 / size, 1.0 / other_size
@@ -262,6 +275,22 @@ def _undo(centres, width, members, counts, group, seat, log, homes, kept, moved)
         for a in range(width):
             centres[home * width + a] = kept[i, 0, a]
             centres[slot * width + a] = kept[i, 1, a]
+
+
+@kernel
+def _pass_on(
+    own, centres, width, members, counts, group, seat, x, slot, w, limit, log, homes, kept
+):
+    """A record leaves its group for another, and one from a third group takes its place."""
+    home = np.int64(group[x])
+    cost = _move(
+        own, centres, width, members, counts, group, seat, x, slot, log, homes, kept, np.int64(0)
+    )
+    cost += _move(
+        own, centres, width, members, counts, group, seat, w, home, log, homes, kept, np.int64(1)
+    )
+    if not cost < limit:
+        _undo(centres, width, members, counts, group, seat, log, homes, kept, 2)
 
 
 @kernel

@@ -120,7 +120,7 @@ def _enter(records, order, sizes, k):
     """The field, and the groups as they stand in it."""
     n, d = records.shape
     everyone = np.arange(n, dtype=np.int32)
-    rows, lists, squares = nearest_lists(records, everyone, max(8, min(2 * k, 24)), _LOOKS)
+    rows, lists, squares = nearest_lists(records, everyone, _neighbours(k), _LOOKS)
     number = np.empty(n, np.int32)
     number[rows] = everyone
     points = np.zeros((n, -(-d // LANES) * LANES))
@@ -133,6 +133,10 @@ def _enter(records, order, sizes, k):
     scales *= 0.5 / min(k, lists.shape[1])
     scales = np.sqrt(scales * (_sse(points, *groups) / n))
     return _Field(rows, points, number[lists], scales), groups
+
+
+def _neighbours(k):
+    return max(8, min(2 * k, 24))
 
 
 def _stage(field, groups, k, rng, budget):

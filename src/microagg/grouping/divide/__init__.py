@@ -1,0 +1,1 @@
+"""Large data: cells first, then groups in each; fewer dimensions, then groups in those."""

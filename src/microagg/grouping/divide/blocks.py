@@ -1,0 +1,169 @@
+"""Any method in each of many cells, side by side."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.methods import Groups, Task
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+
+Group = Callable[[Task], Groups]
+
+# From here on a point repeated again and again is worth looking for: methods that search among
+# equal records take n^2 time.
+_LARGE = 4096
+
+
+def group_blocks(task: Task, cell_of: NDArray[np.int64], group: Group) -> Groups:
+    """Group the records of each cell by themselves, and put all groups in one line.
+
+    cell_of: the cell, 0 to cells - 1, of each record. Cells with fewer than k are joined with the
+    nearest. Two cells at a time, the largest first; each has a generator of its own, so the result
+    is the same whatever the threads.
+    """
+    n = len(task.records)
+    cell_of = join_small(task.records, cell_of, task.k)
+    counts = np.bincount(cell_of)
+    edges = np.concatenate([[0], np.cumsum(counts)])
+    order = np.argsort(cell_of, kind="stable")
+    lots = task.rng.spawn(counts.size)
+    orders: list[NDArray[np.integer]] = [order] * counts.size
+    sizes: list[NDArray[np.integer]] = [counts] * counts.size
+    shares = np.zeros(counts.size)
+    waiting = np.argsort(counts, kind="stable").tolist()
+    telling = threading.Lock()
+
+    def run() -> None:
+        try:
+            while waiting:
+                cell = waiting.pop()
+                rows = order[edges[cell] : edges[cell + 1]]
+
+                def report(share: float, cell: int = cell) -> None:
+                    with telling:
+                        shares[cell] = share * counts[cell] / n
+                        task.report(float(shares.sum()))
+
+                block = replace(
+                    task, records=task.records[rows], rng=lots[cell], report=report, orders={}
+                )
+                within, sizes[cell] = group_block(block, group)
+                orders[cell] = rows[within]
+                report(1.0)
+        except BaseException:
+            waiting.clear()
+            raise
+
+    run_both(run, run)
+    return np.concatenate(orders), np.concatenate(sizes)
+
+
+def group_block(task: Task, group: Group) -> Groups:
+    """Group the records of one cell, k or more, as they come from wherever cells are kept.
+
+    Fewer than 2k are one group. Equal records are grouped without measuring any distance, and so is
+    a point that makes up more than half of a large cell: no method can do better, and most take
+    long to find out.
+    """
+    records, k = task.records, task.k
+    n = len(records)
+    if n < 2 * k:
+        return np.arange(n), np.array([n])
+    if is_constant(records):
+        return np.arange(n), even_sizes(n, k)
+    if n > _LARGE:
+        same = (records == records[_find_majority(records)]).all(axis=1)
+        others, equals = np.flatnonzero(~same), np.flatnonzero(same)
+        if equals.size > others.size:
+            # What differs needs company where it is less than k.
+            lent = max(0, k - others.size)
+            rest = np.concatenate([others, equals[:lent]])
+            order, sizes = group_block(replace(task, records=records[rest], orders={}), group)
+            return (
+                np.concatenate([rest[order], equals[lent:]]),
+                np.concatenate([sizes, even_sizes(equals.size - lent, k)]),
+            )
+    return group(task)
+
+
+def even_sizes(n: int, k: int) -> NDArray[np.int64]:
+    """Groups of k, the last with what is left over."""
+    sizes = np.full(n // k, k)
+    sizes[-1] += n % k
+    return sizes
+
+
+def is_constant(records: NDArray[np.float64]) -> bool:
+    """Whether all records are equal; as soon as two differ, the rest is not looked at."""
+    return bool(_is_constant(records))
+
+
+def join_small(
+    records: NDArray[np.float64], cell_of: NDArray[np.int64], k: int
+) -> NDArray[np.int64]:
+    """Join every cell of fewer than k records, the smallest first, with the one nearest to it.
+
+    Distances are between the means of cells. Cells are numbered anew, in the same order, without
+    gaps.
+    """
+    counts = np.bincount(cell_of)
+    if counts.min() >= k:
+        return cell_of
+    means = np.zeros((counts.size, records.shape[1]))
+    _sum_cells(records, cell_of, means)
+    means /= np.maximum(counts, 1)[:, None]
+    home = np.arange(counts.size)
+    present = counts > 0
+    while True:
+        alive = np.flatnonzero(present)
+        small = alive[np.argmin(counts[alive])]
+        if counts[small] >= k or alive.size == 1:
+            break
+        others = alive[alive != small]
+        nearest = others[np.argmin(((means[others] - means[small]) ** 2).sum(axis=1))]
+        total = counts[nearest] + counts[small]
+        means[nearest] += (means[small] - means[nearest]) * (counts[small] / total)
+        counts[nearest] = total
+        present[small] = False
+        home[home == small] = nearest
+    return (np.cumsum(present) - 1)[home[cell_of]]
+
+
+@kernel
+def _is_constant(records):
+    n, d = records.shape
+    for i in range(1, n):
+        for a in range(d):
+            if records[i, a] != records[0, a]:
+                return False
+    return True
+
+
+@kernel
+def _find_majority(records):
+    """The row of a record that, if any does, more than half of all equal (Boyer and Moore's vote)."""
+    n, d = records.shape
+    row = 0
+    votes = 0
+    for i in range(n):
+        if votes == 0:
+            row = i
+        same = True
+        for a in range(d):
+            if records[i, a] != records[row, a]:
+                same = False
+                break
+        votes += 1 if same else -1
+    return row
+
+
+@kernel
+def _sum_cells(records, cell_of, sums):
+    n, d = records.shape
+    for i in range(n):
+        for a in range(d):
+            sums[cell_of[i], a] += records[i, a]

@@ -1,0 +1,118 @@
+"""Cells around centres: by Lloyd's iterations, or as coarse groups of MDAV."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.sequence.kmeans import kmeans
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+
+# Enough records a cell to place its centre.
+_SAMPLE = 1000
+
+
+def lloyd_cells(
+    records: NDArray[np.float64], cells: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The cell of each record: that of the nearest centre, the first of equally near ones.
+
+    Centres settle on a random sample of 1,000 records a cell (the paper takes all): they need not
+    be exact, for they never show. O(n cells d) time.
+    """
+    sample = draw_sample(records, cells, rng)
+    found = kmeans(sample, cells, rng)
+    if len(sample) == len(records):
+        return found
+    centres = np.array([sample[found == cell].mean(axis=0) for cell in np.unique(found)])
+    return nearest_centres(records, centres)
+
+
+def draw_sample(
+    records: NDArray[np.float64], cells: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Records to place cells by, in the order of rows."""
+    n = len(records)
+    if n <= _SAMPLE * cells:
+        return records
+    return records[np.sort(rng.choice(n, _SAMPLE * cells, replace=False, shuffle=False))]
+
+
+def nearest_centres(
+    records: NDArray[np.float64], centres: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """The nearest centre of each record, in two threads."""
+    n = len(records)
+    nearest = np.empty(n, np.int64)
+    columns = np.ascontiguousarray(centres.T)
+    middle = n // 2
+    run_both(
+        lambda: _nearest_centres(records[:middle], columns, nearest[:middle]),
+        lambda: _nearest_centres(records[middle:], columns, nearest[middle:]),
+    )
+    return nearest
+
+
+def coarse_cells(records: NDArray[np.float64], cells: int) -> NDArray[np.int64]:
+    """The groups of n / cells records that MDAV makes, as cells.
+
+    The same groups as `mdav`; they are selected instead of sorted in, which large groups ask for.
+    O(n cells d) time.
+    """
+    n, d = records.shape
+    size = n // cells
+    cell_of = np.empty(n, np.int64)
+    rows = np.arange(n)
+    squares = np.empty(n)
+    cell = 0
+    while rows.size >= 2 * size:
+        point = records[rows].mean(axis=0)
+        for _ in range(2 if rows.size >= 3 * size else 1):
+            left = squares[: rows.size]
+            _squared_distances(records, rows, point, left)
+            point = records[rows[np.argmax(left)]].copy()
+            _squared_distances(records, rows, point, left)
+            taken = _least(left, size)
+            cell_of[rows[taken]] = cell
+            rows = rows[~taken]
+            cell += 1
+    cell_of[rows] = cell
+    return cell_of
+
+
+def _least(values: NDArray[np.float64], wanted: int) -> NDArray[np.bool_]:
+    """Which are the `wanted` least, the first of equals."""
+    bound = np.partition(values, wanted - 1)[wanted - 1]
+    chosen = values < bound
+    ties = np.flatnonzero(values == bound)
+    chosen[ties[: wanted - np.count_nonzero(chosen)]] = True
+    return chosen
+
+
+@kernel
+def _nearest_centres(records, columns, nearest):
+    n, d = records.shape
+    squares = np.empty(columns.shape[1])
+    for i in range(n):
+        for c in range(squares.size):
+            squares[c] = 0.0
+        for a in range(d):
+            x = records[i, a]
+            for c in range(squares.size):
+                away = x - columns[a, c]
+                squares[c] += away * away
+        best = 0
+        for c in range(1, squares.size):
+            if squares[c] < squares[best]:
+                best = c
+        nearest[i] = best
+
+
+@kernel
+def _squared_distances(records, rows, point, squares):
+    d = point.size
+    for i in range(rows.size):
+        total = 0.0
+        for a in range(d):
+            away = records[rows[i], a] - point[a]
+            total += away * away
+        squares[i] = total

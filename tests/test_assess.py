@@ -1,0 +1,224 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import microagg
+from microagg.errors import InputError, MicroaggError, OptionError
+from microagg.measure.anonymity import closeness, diversity
+from microagg.measure.figures import judge
+from tests.naive import protect as naive
+
+NUMBERS = ["height", "income"]
+
+
+def original(n=36, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "id": rng.permutation(n) + 100,
+            "height": rng.normal(170, 10, n),
+            "income": rng.integers(1000, 9000, n),
+            "city": np.array(["Graz", "Linz", "Wien"])[rng.integers(0, 3, n)],
+            "level": pd.Categorical(
+                np.array(["low", "mid", "high"])[rng.integers(0, 3, n)],
+                ["low", "mid", "high"],
+                ordered=True,
+            ),
+            "illness": np.array(["x", "y", "z"])[rng.integers(0, 3, n)],
+            "cost": rng.exponential(100, n),
+        }
+    )
+
+
+def released(table, quasi=(*NUMBERS, "city", "level"), k=3):
+    return microagg.protect(
+        table, k=k, quasi_identifiers=list(quasi), method="mdav", measures=False
+    ).data
+
+
+def numbers(table):
+    return table[NUMBERS].to_numpy(float)
+
+
+def same_figures(found, expected):
+    assert found.keys() == expected.keys()
+    for name, figure in expected.items():
+        assert found[name] == pytest.approx(figure, nan_ok=True), name
+
+
+def test_figures_are_those_of_the_measures():
+    table = original()
+    release = released(table, NUMBERS)
+    found = microagg.assess(table, release, confidential=["illness", "cost"])
+    expected = judge(numbers(table), numbers(release))
+    for name in ("k", "unique_records"):
+        del expected[name]
+    same_figures(found.figures, expected)
+    assert found.columns == tuple(NUMBERS)
+    assert found.judged == 36
+    assert found.judged_columns == tuple(NUMBERS)
+    assert found.information_loss == pytest.approx(found.figures["loss"])
+    assert list(found.attribute_losses.values()) == pytest.approx(found.figures["loss_attributes"])
+    rows = list(zip(*(release[name] for name in NUMBERS), strict=True))
+    sizes, k = naive.recount(rows)
+    assert (found.k_found, found.classes) == (k, len(sizes))
+    assert (found.smallest_class, found.largest_class) == (sizes[0], sizes[-1])
+    labels = pd.factorize(pd.Series(rows))[0]
+    codes = pd.factorize(table["illness"])[0]
+    illness = found.confidential["illness"]
+    assert illness["diversity"]["distinct"]["least"] == diversity(codes, labels).distinct.least
+    apart = closeness(codes, labels, ordered=False)
+    assert illness["closeness"]["largest"] == pytest.approx(apart.largest)
+    assert found.confidential["cost"]["closeness"]["largest"] == pytest.approx(
+        closeness(table["cost"].to_numpy(), labels).largest
+    )
+
+
+def test_settings_reach_the_measures():
+    table = original()
+    release = released(table, NUMBERS)
+    found = microagg.assess(table, release, known="income", sd=10.0, distance=0.5)
+    expected = judge(numbers(table), numbers(release), known=[1], sd=10.0, distance=0.5)
+    for name in ("linkage", "interval", "satisfaction"):
+        assert found.figures[name] == pytest.approx(expected[name])
+
+
+def test_the_certificate_says_the_same():
+    table = original()
+    release = microagg.protect(
+        table,
+        k=3,
+        quasi_identifiers=[*NUMBERS, "city", "level"],
+        confidential=["illness"],
+        method="mdav",
+    )
+    found = microagg.assess(table, release.data, quasi_identifiers=release.recipe.quasi_identifiers)
+    certificate = release.certificate
+    assert found.attribute_losses == pytest.approx(certificate.attribute_losses)
+    assert found.information_loss == pytest.approx(certificate.information_loss)
+    assert found.k_found == certificate.k_found
+    assert found.judged_columns == ("height", "income", "level")
+    same_figures(release.assessment.figures, found.figures)
+
+
+def test_shuffled_rows_with_a_key():
+    table = original()
+    release = released(table)
+    plain = microagg.assess(table, release)
+    assert plain.columns == (*NUMBERS, "city", "level")
+    mixed = microagg.assess(table, release.sample(frac=1, random_state=1), key="id")
+    assert mixed.information_loss == pytest.approx(plain.information_loss)
+    assert mixed.attribute_changes == pytest.approx(plain.attribute_changes)
+    assert mixed.k_found == plain.k_found
+    # Text and numbers are the same key, for files often turn one into the other.
+    text = release.assign(id=release["id"].astype(str)).sample(frac=1, random_state=2)
+    again = microagg.assess(table, text, key="id")
+    assert again.attribute_losses == pytest.approx(mixed.attribute_losses)
+    part = microagg.assess(table, release[:20], key="id", quasi_identifiers=NUMBERS)
+    assert (part.rows_original, part.rows_released) == (36, 20)
+
+
+def test_a_release_by_another_tool():
+    table = original()
+    release = pd.DataFrame(
+        {
+            "income": table["income"].round(-3).astype(float),
+            "city": np.where(table["city"] == "Graz", "elsewhere", table["city"]),
+            "height": table["height"],
+        }
+    )
+    found = microagg.assess(table, release)
+    assert found.columns == ("income", "city")
+    before, after = table["income"].tolist(), release["income"].tolist()
+    assert found.attribute_losses["income"] == pytest.approx(naive.numeric_loss(before, after))
+    assert found.attribute_losses["city"] == pytest.approx(
+        naive.category_loss(table["city"].tolist(), release["city"].tolist())
+    )
+    assert found.attribute_changes["income"] == pytest.approx(naive.share_changed(before, after))
+    assert microagg.assess(table, pl.from_pandas(release)).columns == found.columns
+    assert microagg.assess(pa.Table.from_pandas(table), release).columns == found.columns
+
+
+def test_large_integers_against_floats_tell_nothing():
+    table = pd.DataFrame({"x": [2**53 + 1, 2**53 + 3, 5, 6]})
+    release = pd.DataFrame({"x": [2.0**53, 2.0**53, 5.5, 5.5]})
+    assert microagg.assess(table, release).k_found == 2
+
+
+def test_missing_values():
+    table = original()
+    table["height"] = table["height"].mask(np.arange(36) % 5 == 0)
+    release = released(table, NUMBERS)
+    found = microagg.assess(table, release, quasi_identifiers=NUMBERS)
+    whole = table["height"].notna() & release["height"].notna()
+    assert found.judged == whole.sum() < 36
+    expected = judge(numbers(table)[whole], numbers(release)[whole])
+    assert found.figures["linkage"] == pytest.approx(expected["linkage"])
+    before, after = (
+        [None if np.isnan(each) else each for each in frame["height"]] for frame in (table, release)
+    )
+    assert found.attribute_losses["height"] == pytest.approx(naive.numeric_loss(before, after))
+    assert found.attribute_changes["height"] == pytest.approx(naive.share_changed(before, after))
+
+
+def test_having_no_confidential_value_is_a_value():
+    table = pd.DataFrame({"x": [1, 2, 3, 4], "ill": pd.array([0, None, 0, None], "Int64")})
+    release = table.assign(x=2)
+    found = microagg.assess(table, release, confidential="ill")
+    assert found.confidential["ill"]["diversity"]["distinct"]["least"] == 2.0
+
+
+def test_categories_alone_have_no_distances():
+    table = original()
+    release = released(table, ["city"])
+    found = microagg.assess(table, release, quasi_identifiers="city")
+    assert found.figures == {}
+    assert found.judged == 0
+
+
+def test_orders_that_a_column_brings_along():
+    table = original()
+    release = table.assign(level=pd.Categorical(["mid"] * 36, ["low", "mid", "high"], ordered=True))
+    ranks = table["level"].cat.codes.tolist()
+    found = microagg.assess(table, release)
+    assert found.attribute_losses["level"] == pytest.approx(naive.numeric_loss(ranks, [1] * 36))
+    plain = table.assign(level=table["level"].astype(str))
+    said = microagg.assess(
+        plain, release.assign(level="mid"), orders={"level": ["low", "mid", "high"]}
+    )
+    assert said.attribute_losses == pytest.approx(found.attribute_losses)
+    other = microagg.assess(table, table.assign(level="any"))
+    assert other.attribute_changes["level"] == 100.0
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "error", "words"),
+    [
+        (lambda t: t[:30], {}, InputError, "36 records and the release 30"),
+        (lambda t: t, {}, OptionError, "changed no column"),
+        (lambda t: t, {"quasi_identifiers": []}, OptionError, "at least one column"),
+        (lambda t: t, {"quasi_identifiers": ["heigt"]}, OptionError, "did you mean 'height'"),
+        (lambda t: t, {"key": "idd"}, OptionError, "did you mean 'id'"),
+        (lambda t: t.assign(id=1), {"key": "id"}, InputError, "missing or repeated in the rel"),
+        (lambda t: t.assign(id=t["id"] + 4711), {"key": "id"}, InputError, "36 records of the rel"),
+        (lambda t: t.assign(height=1), {"known": ["city"]}, OptionError, "no column 'city'"),
+        (lambda t: t.assign(height=1), {"confidential": "ilness"}, OptionError, "'illness'"),
+        (lambda _: {"x": 4711}, {}, InputError, "type dict"),
+    ],
+)
+def test_refused(change, settings, error, words):
+    table = original()
+    with pytest.raises(error, match=words) as caught:
+        microagg.assess(table, change(table), **settings)
+    assert "4711" not in str(caught.value)
+    assert isinstance(caught.value, MicroaggError)
+
+
+def test_plain_data():
+    table = original()
+    told = microagg.assess(table, released(table), confidential=["illness"]).to_dict()
+    assert told["rows"] == {"original": 36, "released": 36}
+    assert told["k"]["found"] >= 3
+    assert set(told["percent_changed"]) == {*NUMBERS, "city", "level"}

@@ -1,0 +1,88 @@
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import microagg
+from microagg import example
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_example(make):
+    columns = example.patients(300)
+    found = microagg.inspect(make(columns))
+    assert found.rows == 300
+    assert [column.name for column in found.columns] == list(columns)
+    assert found.names("identifier") == list(example.IDENTIFIERS)
+    assert found.names("quasi-identifier") == list(example.QUASI_IDENTIFIERS)
+    assert found.names("confidential") == list(example.CONFIDENTIAL)
+    kinds = {column.name: column.kind for column in found.columns}
+    assert kinds["age"] == "integer"
+    assert kinds["height_cm"] == "continuous"
+    assert kinds["diagnosis"] == "nominal"
+    for column in found.columns:
+        assert column.distinct == np.unique(columns[column.name]).size
+        assert column.missing == 0
+        assert column.reason
+    known = zip(*(columns[name].tolist() for name in example.QUASI_IDENTIFIERS), strict=True)
+    rows = pd.Series(list(known)).value_counts()
+    assert found.unique == (rows == 1).sum()
+
+
+def test_any_column_can_be_looked_at():
+    n = 40
+    table = pa.table(
+        {
+            "list": [[1]] * n,
+            "struct": [{"a": 1}] * n,
+            "nothing": pa.nulls(n),
+            "half": pa.array(np.arange(n, dtype=np.float16)),
+            "view": pa.array([str(i % 3) for i in range(n)], pa.string_view()),
+            "flag": [True, None] * (n // 2),
+            "born": [dt.date(1990, 1, 1) + dt.timedelta(i) for i in range(n)],
+            "length": pa.array(range(n), pa.duration("s")),
+            "level": pa.array(["a", "b"] * (n // 2)).dictionary_encode(),
+            "bytes": [b"x"] * n,
+            "texts": [f"{i}.5" for i in range(n)],
+            "constant": [1] * n,
+            "note": [f"some words {i}" for i in range(n)],
+        }
+    )
+    found = microagg.inspect(table)
+    by_name = {column.name: column for column in found.columns}
+    assert by_name["flag"].missing == 20
+    assert by_name["flag"].kind == "boolean"
+    assert by_name["level"].distinct == 2
+    assert by_name["constant"].role == "other"
+    assert by_name["note"].role == "identifier"
+    assert by_name["born"].role == "quasi-identifier"
+    assert by_name["list"].role == by_name["texts"].role == "look at it"
+    assert "numbers as text" in by_name["texts"].reason
+    assert found.to_dict()["columns"][0]["name"] == "list"
+
+
+def test_objects_and_mixtures():
+    table = pd.DataFrame({"age": [1, 2, 3], "mixed": [1, "a", None], "thing": [object()] * 3})
+    found = microagg.inspect(table)
+    roles = {column.name: column.role for column in found.columns}
+    assert roles == {"age": "quasi-identifier", "mixed": "look at it", "thing": "look at it"}
+
+
+def test_unique_records():
+    table = pd.DataFrame({"age": [30, 30, 31], "zip": ["a", "a", "b"], "x": [1, 2, 3]})
+    assert microagg.inspect(table).unique == 1
+    assert microagg.inspect(pd.DataFrame({"flag": [True, False]})).unique is None
+
+
+def test_files(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age;income\n30;1,5\n31;2,5\n32;3,5\n")
+    found = microagg.inspect(path)
+    assert found.source == "people.csv"
+    assert {column.name: column.kind for column in found.columns} == {
+        "age": "integer",
+        "income": "continuous",
+    }
