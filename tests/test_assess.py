@@ -141,6 +141,17 @@ def test_a_release_by_another_tool():
     assert microagg.assess(pa.Table.from_pandas(table), release).columns == found.columns
 
 
+def test_days_are_compared_with_moments():
+    days = pa.array(range(12), pa.int32()).cast(pa.date32())
+    moments = pa.array([4] * 12, pa.int32()).cast(pa.date32()).cast(pa.timestamp("s"))
+    found = microagg.assess(pa.table({"born": days}), pa.table({"born": moments}))
+    expected = naive.numeric_loss(list(range(12)), [4] * 12)
+    assert found.attribute_losses["born"] == pytest.approx(expected)
+    same = pa.table({"born": days.cast(pa.timestamp("ms"))})
+    with pytest.raises(OptionError, match="changed no column"):
+        microagg.assess(pa.table({"born": days}), same)
+
+
 def test_large_integers_against_floats_tell_nothing():
     table = pd.DataFrame({"x": [2**53 + 1, 2**53 + 3, 5, 6]})
     release = pd.DataFrame({"x": [2.0**53, 2.0**53, 5.5, 5.5]})

@@ -609,3 +609,25 @@ def test_reports_of_every_kind(tmp_path):
     for public in (False, True):
         release.report(tmp_path / f"{public}.html", public=public)
         assert "income" in (tmp_path / f"{public}.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([-128, 127] * 6, np.int8),
+        2**62 + np.arange(12) * 100,
+        np.array([0, 2**64 - 1] * 6, np.uint64),
+        pd.array([None] * 12, "Int64"),
+        pd.array([1, None, 3, 4] * 3, "Int64"),
+        pd.Series(pd.date_range("2024-01-01", periods=12)),
+        np.arange(12.0),
+    ],
+)
+def test_moved_centroids_stay_within_their_type(column):
+    table = pd.DataFrame({"x": column, "far": np.full(12, 2.0)})
+    release = protect(table, quasi_identifiers="x", aggregate="proximity", distance="far")
+    recounted(release)
+    found = release.data["x"]
+    assert found.dtype == table["x"].dtype
+    if table["x"].notna().any() and found.dtype != float:
+        assert table["x"].min() <= found.min() <= found.max() <= table["x"].max()

@@ -287,7 +287,11 @@ def _both(
             or pa.types.is_decimal(array.type)
             for array in (one, other)
         )
-        common = pa.float64() if numbers else pa.string()
+        moments = all(
+            pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
+            for array in (one, other)
+        )
+        common = pa.float64() if numbers else pa.timestamp("us") if moments else pa.string()
         one, other = one.cast(common, safe=False), other.cast(common, safe=False)
     return one, other
 

@@ -105,10 +105,10 @@ def _judge(
     started = time.perf_counter()
     grouped = group(source, columns, recipe, progress=False)
     seconds = time.perf_counter() - started
-    kept, published = publish_columns(source, columns, recipe, grouped, weights)
+    published = publish_columns(source, columns, recipe, grouped, weights)
     sizes = grouped.partition.sizes
     judged = measure(
-        [(before, each.column) for before, each in zip(kept, published, strict=True)],
+        [(each.original, each.column) for each in published],
         Alike(sizes, sizes),
         rows_original=source.frame.rows,
         labels=grouped.partition.labels,

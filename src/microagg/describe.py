@@ -57,28 +57,35 @@ def attribute(
     return Attribute(name=after.name, role=role, kind=after.kind, bars=bars, **told)  # type: ignore[arg-type]
 
 
-def correlations(after: Sequence[Coded], before: Sequence[Coded] | None) -> Correlations | None:
-    """How numbers go together, before and after; over records that have both values."""
+def correlations(
+    after: Sequence[Coded],
+    before: Sequence[Coded] | None,
+    sizes: NDArray[np.int64] | None = None,
+) -> Correlations | None:
+    """How numbers go together, before and after; over records that have both values.
+
+    sizes: if `after` is group by group, how many records each group has.
+    """
     chosen = [place for place, column in enumerate(after) if column.numeric][:_MOST_CORRELATED]
     if len(chosen) < 2:
         return None
-    tables = [
-        None if columns is None else _correlations([columns[place] for place in chosen])
-        for columns in (before, after)
-    ]
     names = tuple(after[place].name for place in chosen)
-    assert tables[1] is not None
-    return Correlations(names, tables[0], tables[1])
+    then = None if before is None else _correlations([before[place] for place in chosen], None)
+    now = _correlations([after[place] for place in chosen], sizes)
+    return Correlations(names, then, now)
 
 
-def _correlations(columns: Sequence[Coded]) -> tuple[tuple[float | None, ...], ...]:
+def _correlations(
+    columns: Sequence[Coded], sizes: NDArray[np.int64] | None
+) -> tuple[tuple[float | None, ...], ...]:
+    weights = None if sizes is None else sizes.astype(np.float64)
     scores = [_scores(column) for column in columns]
     present = [column.missing for column in columns]
     table: list[list[float | None]] = [[None] * len(columns) for _ in columns]
     for i in range(len(columns)):
         for j in range(i + 1):
             table[i][j] = table[j][i] = _correlation(
-                scores[i], scores[j], _either(present[i], present[j])
+                scores[i], scores[j], _either(present[i], present[j]), weights
             )
     return tuple(tuple(row) for row in table)
 
@@ -93,17 +100,23 @@ def _scores(column: Coded) -> NDArray[np.float64]:
 
 
 def _correlation(
-    one: NDArray[np.float64], other: NDArray[np.float64], missing: NDArray[np.bool_] | None
+    one: NDArray[np.float64],
+    other: NDArray[np.float64],
+    missing: NDArray[np.bool_] | None,
+    weights: NDArray[np.float64] | None,
 ) -> float | None:
     if missing is not None:
         one, other = one[~missing], other[~missing]
+        weights = None if weights is None else weights[~missing]
     if one.size < 2:
         return None
-    one, other = one - one.mean(), other - other.mean()
-    spread = np.sqrt(one @ one) * np.sqrt(other @ other)
+    one = one - np.average(one, weights=weights)
+    other = other - np.average(other, weights=weights)
+    heavy = one if weights is None else one * weights
+    spread = np.sqrt(heavy @ one) * np.sqrt(other @ (other if weights is None else other * weights))
     if not np.isfinite(spread) or spread == 0.0:
         return None
-    return float(np.clip(one @ other / spread, -1.0, 1.0))
+    return float(np.clip(heavy @ other / spread, -1.0, 1.0))
 
 
 def _either(

@@ -60,10 +60,10 @@ def protect(
     columns = read_columns(source, recipe)
     weights = weights_of(source, recipe)
     grouped = group(source, columns, recipe, progress)
-    columns, published = publish_columns(source, columns, recipe, grouped, weights)
+    published = publish_columns(source, columns, recipe, grouped, weights)
     if measures is None:
-        measures = columns[0].values.size <= _MEASURED_UNASKED
-    return _released(source, recipe, grouped, columns, published, measures, progress)
+        measures = len(grouped.partition) <= _MEASURED_UNASKED
+    return _released(source, recipe, grouped, published, measures, progress)
 
 
 def settled(recipe: Recipe | None, settings: Mapping[str, Any]) -> Recipe:
@@ -124,12 +124,12 @@ def publish_columns(
     recipe: Recipe,
     grouped: Grouped,
     weights: NDArray[np.float64] | None,
-) -> tuple[list[Coded], list[Published]]:
-    """The quasi-identifiers of the records that stay, and as the groups publish them."""
+) -> list[Published]:
+    """The quasi-identifiers of the records that stay, as the groups publish them."""
     if grouped.kept is not None:
         columns = [column.rows(grouped.kept) for column in columns]
         weights = None if weights is None else weights[grouped.kept]
-    published = [
+    return [
         publish(
             column,
             grouped.partition,
@@ -139,20 +139,19 @@ def publish_columns(
         )
         for column in columns
     ]
-    return columns, published
 
 
 def _released(
     source: Opened,
     recipe: Recipe,
     grouped: Grouped,
-    columns: list[Coded],
     published: list[Published],
     measures: bool,
     progress: bool | None,
 ) -> Release:
-    labels = pa.array(grouped.partition.labels)
-    replaced = {each.column.name: each.entries.take(labels) for each in published}
+    columns = [each.original for each in published]
+    together = correlations([each.by_group for each in published], columns, grouped.partition.sizes)
+    replaced = {each.name: each.entries for each in published}
     data = source.frame.rebuild(replaced, recipe.identifiers, grouped.kept)
     entities = _entities(source, recipe)
     if entities is not None and grouped.kept is not None:
@@ -173,13 +172,12 @@ def _released(
         rows_released=released.rows,
         columns=tuple(released.names),
         information_loss=total_loss(published),
-        attribute_losses={each.column.name: each.loss for each in published},
+        attribute_losses={each.name: each.loss for each in published},
         input_sha256=source.sha256,
         recipe_sha256=recipe.sha256,
         checks=checks,
         notes=(*source.notes, *_notes(recipe, grouped, columns)),
     )
-    after = [each.column for each in published]
     looked_at = {
         name: understood(name, released.column(name), source.origin) for name in recipe.confidential
     }
@@ -188,7 +186,7 @@ def _released(
     if measures:
         with watch("measuring", progress) as report:
             assessment = measure(
-                list(zip(columns, after, strict=True)),
+                [(each.original, each.column) for each in published],
                 alike,
                 rows_original=source.frame.rows,
                 labels=grouped.partition.labels,
@@ -206,22 +204,21 @@ def _released(
         origin=source.origin,
         counted=counted,
         entities=entities,
-        attributes=_attributes(columns, published, confidential, grouped.kept is None),
-        correlations=correlations(after, columns),
+        attributes=_attributes(published, confidential, grouped.kept is None),
+        correlations=together,
         assessment=assessment,
     )
 
 
 def _attributes(
-    columns: list[Coded],
     published: list[Published],
     confidential: list[Coded],
     all_rows: bool,
 ) -> tuple[Attribute, ...]:
     return (
         *(
-            attribute("quasi-identifier", each.column, before, each.loss, each.changed)
-            for before, each in zip(columns, published, strict=True)
+            attribute("quasi-identifier", each.column, each.original, each.loss, each.changed)
+            for each in published
         ),
         # Nobody touched these: they are now what they were, unless records were left out.
         *(

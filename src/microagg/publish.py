@@ -17,19 +17,43 @@ from microagg.table.columns import Coded, decode
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """A column as the groups publish it: an entry a group, and the loss in percent.
+    """A column as the groups publish it: a value a group, and the loss in percent.
 
-    varies: the column has something to lose.
+    empty: the groups that publish no value.
     satisfied: the importance of the records whose distance is kept, and that of all; None where
         nobody asked for a distance.
     """
 
-    column: Coded
-    entries: pa.Array
+    original: Coded
+    groups: Partition
+    centres: NDArray
+    empty: NDArray[np.bool_]
     loss: float
     changed: float
-    varies: bool
     satisfied: tuple[float, float] | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the column."""
+        return self.original.name
+
+    @property
+    def column(self) -> Coded:
+        """The column as it is published, record by record; made anew each time, for it is long."""
+        labels = self.groups.labels
+        blank = self.empty[labels] if self.empty.any() else None
+        return replace(self.original, values=self.centres[labels], missing=blank)
+
+    @property
+    def by_group(self) -> Coded:
+        """The column as it is published, group by group."""
+        blank = self.empty if self.empty.any() else None
+        return replace(self.original, values=self.centres, missing=blank)
+
+    @property
+    def entries(self) -> pa.Array:
+        """What each record publishes, in the column's own type."""
+        return decode(self.original, self.centres, self.empty).take(pa.array(self.groups.labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +82,6 @@ def publish(
     if not column.whole:
         centres = centres if decimals is None else _rounded(centres, decimals)
         centres = centres + 0.0  # there is one zero, not two
-    entries = decode(column, centres, empty)
     after = centres[groups.labels]
     blank = empty[groups.labels] if empty.any() else None
     measure = numeric_loss if column.numeric else category_loss
@@ -67,14 +90,7 @@ def publish(
     satisfied = None
     if proximity is not None and column.categories is None:
         satisfied = _satisfied(column, after, proximity)
-    return Published(
-        replace(column, values=after, missing=blank),
-        entries,
-        loss,
-        changed,
-        column.varies,
-        satisfied,
-    )
+    return Published(column, groups, centres, empty, loss, changed, satisfied)
 
 
 def _centres(
@@ -110,14 +126,20 @@ def _moved(
     present: NDArray[np.bool_] | None,
     proximity: Proximity,
 ) -> NDArray:
-    """Centroids that keep their distance: exact for continuous columns, rounded for whole ones."""
+    """Centroids that keep their distance; whole ones are rounded and stay in the column's range."""
 
     def of_those(preference: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
         alone = present is None or isinstance(preference, float)
         return preference if alone else preference[present]  # type: ignore[index]
 
+    least = values.min()
+    if column.whole:
+        # Offsets from the least keep their digits in a float, and always fit into 64 bits.
+        offsets = (values.astype(np.uint64) - least.astype(np.uint64)).astype(np.float64)
+    else:
+        offsets = values
     moved = proximity_centroids(
-        values,
+        offsets,
         labels,
         distance=of_those(proximity.distance),
         importance=of_those(proximity.importance),
@@ -127,11 +149,16 @@ def _moved(
     ).values
     centres = np.empty(int(labels.max()) + 1)
     centres[labels] = moved
-    return np.rint(centres).astype(values.dtype) if column.whole else centres
+    if not column.whole:
+        return centres
+    highest = min(float(offsets.max()), np.nextafter(2.0**64, 0.0))
+    return least + np.rint(centres).clip(0.0, highest).astype(np.uint64).astype(values.dtype)
 
 
 def _satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[float, float]:
     present = slice(None) if column.missing is None else ~column.missing
+    if column.values[present].size == 0:
+        return 0.0, 0.0
     shape = column.values.shape
     importance = np.broadcast_to(proximity.importance, shape)[present]
     distance = np.broadcast_to(proximity.distance, shape)[present]
@@ -173,7 +200,7 @@ def decimals_of(setting: int | Mapping[str, int] | None, name: str) -> int | Non
 
 def total_loss(published: Sequence[Published]) -> float:
     """The mean of the columns' losses: each column counts the same, constant ones do not."""
-    losses = [column.loss for column in published if column.varies]
+    losses = [column.loss for column in published if column.original.varies]
     return float(np.mean(losses)) if losses else 0.0
 
 

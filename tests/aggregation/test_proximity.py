@@ -249,6 +249,7 @@ def test_aggregate_takes_the_options():
         ({"distance": [0.1, -1.0, 0.1]}, "distance must not be negative, but 1 of 3 are"),
         ({"distance": [0.1, 0.2]}, "distance must be one number, one an attribute (1) or one a"),
         ({"distance": np.nan}, "distance must hold finite numbers"),
+        ({"distance": 1e200}, "distance counts in standard deviations of the attribute"),
         ({"alpha": 1.5}, "alpha must be from 0 to 1, but it is 1.5"),
         ({"alpha": "much"}, "alpha must be a number from 0 to 1"),
         ({"solution": "best"}, "solution must be one of global, local, but it is 'best'"),

@@ -21,11 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from microagg.aggregation.prices import best_prices
-from microagg.aggregation.sides import (
-    choose_wells,
-    combine_wells,
-    try_everywhere,
-)
+from microagg.aggregation.sides import choose_wells, combine_wells, try_everywhere
 from microagg.aggregation.wells import (
     descend,
     leave_ridges,
@@ -42,11 +38,14 @@ from microagg.progress import Report, silent
 SOLUTIONS = ("global", "local")
 # A gap below this is rounding.
 _CLOSED = 1e-9
-# With more groups, or below this gap, nothing is to be won by trying single groups.
+# With more groups, or below this gap, nothing is to be won by trying combinations of wells.
 _SEARCHED_UP_TO = 1 << 12
 _NEAR = 1e-6
+# Of those, about so many groups' worth is walked to the end; all, where groups are this few.
 _WALK_WORK = 1 << 13
 _HANDFUL = 8
+# Beyond, squares of squares would overflow before anybody meant it.
+_FARTHEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +101,11 @@ def proximity_centroids(
         raise OptionError(
             "importance must be below 1: centroids that keep mean and variance cannot meet a "
             "distance at any cost; for example importance=0.99"
+        )
+    if float(distances.max(initial=0.0)) > _FARTHEST:
+        raise OptionError(
+            "distance counts in standard deviations of the attribute and must be at most "
+            f"{_FARTHEST:.0f}; 0.1 to 1 are usual"
         )
     alpha = _check_alpha(alpha)
     if solution not in SOLUTIONS:

@@ -13,6 +13,7 @@ from microagg.errors import OptionError
 from microagg.grouping.cluster.cbfs import cbfs
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.cluster.vmdav import vmdav
+from microagg.grouping.divide import composed
 from microagg.grouping.methods import Groups, Method, Task, find
 from microagg.grouping.refine.budget import EFFORTS, afforded
 from microagg.grouping.refine.decompose import decompose
@@ -137,9 +138,7 @@ def _search_on(
     def report(share: float) -> None:
         task.report(done + (1.0 - done) * share)
 
-    return search(
-        task.records, *groups, task.k, task.rng, report, steps=steps, seconds=seconds
-    )
+    return search(task.records, *groups, task.k, task.rng, report, steps=steps, seconds=seconds)
 
 
 def _checked_budget(task: Task) -> tuple[int | None, float | None]:
@@ -287,6 +286,46 @@ ALL = (
             "time_limit": "seconds, instead: groups may differ from run to run",
             "start": "the method to start from, mdav by default",
         },
+    ),
+    Method(
+        "pca-mdav",
+        "mdav on the principal components that keep a share of the variance",
+        "PCA, section 4.3",
+        "O(n d^2), then as mdav in fewer dimensions",
+        composed.pca_mdav,
+        options=composed.REDUCTION | composed.THEN,
+    ),
+    Method(
+        "lloyd-mdav",
+        "Lloyd's cells, then mdav in each",
+        "PCA, section 5.2 (algorithm A)",
+        "O(n cells d), then as mdav in cells",
+        composed.lloyd_mdav,
+        options=composed.CELLS | composed.THEN,
+    ),
+    Method(
+        "mdav-mdav",
+        "coarse mdav groups as cells, then mdav in each",
+        "PCA, section 5.2 (algorithm B)",
+        "O(n cells d), then as mdav in cells",
+        composed.mdav_mdav,
+        options=composed.CELLS | composed.THEN,
+    ),
+    Method(
+        "piecewise-pca",
+        "Lloyd's cells, then mdav on the principal components of each",
+        "PCA, section 4.4",
+        "O(n d (cells + d)), then as mdav in cells",
+        composed.piecewise_pca,
+        options=composed.CELLS | composed.REDUCTION | composed.THEN,
+    ),
+    Method(
+        "lloyd-pca",
+        "cells that suit their principal components, then mdav on those",
+        "PCA, section 4.5",
+        "O(n cells d^2), then as mdav in cells",
+        composed.lloyd_pca,
+        options=composed.CELLS | composed.REDUCTION | composed.THEN,
     ),
     Method(
         "univariate",

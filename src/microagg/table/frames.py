@@ -49,7 +49,7 @@ class Frame:
                 f"column {name!r} mixes values of different types or holds some that tables have "
                 "no type for; make them all numbers, text or dates"
             ) from None
-        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        array = in_one_piece(array) if isinstance(array, pa.ChunkedArray) else array
         if array.type == pa.string_view():
             # Few functions know views; `rebuild` makes it one again.
             array = array.cast(pa.large_string())
@@ -96,6 +96,11 @@ class Frame:
         native = frame.to_native()
         # A column of pandas may be a view of a block in which columns replaced or dropped live on.
         return native.copy() if frame.implementation.is_pandas_like() else native
+
+
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, copied only if it is in several."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def as_arrow(native: Any) -> pa.Table:

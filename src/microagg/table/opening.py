@@ -20,7 +20,7 @@ from microagg.errors import InputError, OptionError
 from microagg.progress import Report, silent
 from microagg.table import formats
 from microagg.table.checks import fingerprint
-from microagg.table.frames import Frame
+from microagg.table.frames import Frame, in_one_piece
 from microagg.table.source import Loaded, Reading
 
 STANDARD_STREAM = "-"
@@ -81,7 +81,17 @@ def open_table(
         origin = replace(named, path=Path(address).absolute())
     else:
         origin = named
-    return Opened(Frame(loaded.table), origin, loaded.sha256, loaded.notes)
+    return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
+
+
+def _in_pieces_of_one(loaded: Loaded) -> pa.Table:
+    """The table with every column in one piece; column by column, so that it is held once."""
+    names, columns = loaded.table.column_names, loaded.table.columns
+    schema = loaded.table.schema
+    del loaded.table
+    for place in range(len(columns)):
+        columns[place] = in_one_piece(columns[place])
+    return pa.table(columns, names).replace_schema_metadata(schema.metadata)
 
 
 def readable(array: pa.Array, origin: Origin) -> pa.Array:

@@ -48,9 +48,7 @@ def group_blocks(task: Task, cell_of: NDArray[np.int64], group: Group) -> Groups
                         shares[cell] = share * counts[cell] / n
                         task.report(float(shares.sum()))
 
-                block = replace(
-                    task, records=task.records[rows], rng=lots[cell], report=report, orders={}
-                )
+                block = replace(_part(task, rows), rng=lots[cell], report=report)
                 within, sizes[cell] = group_block(block, group)
                 orders[cell] = rows[within]
                 report(1.0)
@@ -82,7 +80,7 @@ def group_block(task: Task, group: Group) -> Groups:
             # What differs needs company where it is less than k.
             lent = max(0, k - others.size)
             rest = np.concatenate([others, equals[:lent]])
-            order, sizes = group_block(replace(task, records=records[rest], orders={}), group)
+            order, sizes = group_block(_part(task, rest), group)
             return (
                 np.concatenate([rest[order], equals[lent:]]),
                 np.concatenate([sizes, even_sizes(equals.size - lent, k)]),
@@ -133,6 +131,11 @@ def join_small(
     return (np.cumsum(present) - 1)[home[cell_of]]
 
 
+def _part(task: Task, rows: NDArray[np.integer]) -> Task:
+    whole = None if task.whole is None else task.whole[rows]
+    return replace(task, records=task.records[rows], whole=whole, orders={})
+
+
 @kernel
 def _is_constant(records):
     n, d = records.shape
@@ -145,7 +148,7 @@ def _is_constant(records):
 
 @kernel
 def _find_majority(records):
-    """The row of a record that, if any does, more than half of all equal (Boyer and Moore's vote)."""
+    """A row that more than half of all equal, if there is one: Boyer and Moore's vote."""
     n, d = records.shape
     row = 0
     votes = 0

@@ -58,7 +58,7 @@ def coarse_cells(records: NDArray[np.float64], cells: int) -> NDArray[np.int64]:
     The same groups as `mdav`; they are selected instead of sorted in, which large groups ask for.
     O(n cells d) time.
     """
-    n, d = records.shape
+    n = len(records)
     size = n // cells
     cell_of = np.empty(n, np.int64)
     rows = np.arange(n)

@@ -15,12 +15,10 @@ _SETTLED = 1e-3
 
 
 class Flats(NamedTuple):
-    """A flat a cell: its mean, the directions it leaves out, and what a distance in it costs."""
+    """A flat a cell, all of the same dimension: its mean, and the unit vectors across it."""
 
     means: NDArray[np.float64]  # (cells, d)
-    left_out: NDArray[np.float64]  # (cells, d, d) unit vectors, zeros beyond those left out
-    counts: NDArray[np.int64]  # (cells,) how many are left out
-    prices: NDArray[np.float64]  # (cells,) 0 to 1
+    across: NDArray[np.float64]  # (cells, d - dimension, d)
 
 
 def lloyd_pca_cells(
@@ -31,8 +29,8 @@ def lloyd_pca_cells(
     rng: np.random.Generator,
     *,
     price: float | None = None,
-) -> NDArray[np.int64]:
-    """The cell of each record, by what it would lose there.
+) -> tuple[NDArray[np.int64], int]:
+    """The cell of each record, by what it would lose there, and how many components to keep.
 
     Lloyd's cells first, and the principal components of each. Then each record goes where it costs
     least, the components are found anew, and so on until the total falls by less than a thousandth.
@@ -41,89 +39,81 @@ def lloyd_pca_cells(
     left unfinished there. Its cost is the squared distance from the flat that the kept components
     span. But flats have no end: cells reach across the whole data along their flats, and groups in
     them lose more than the better representation gains. So a distance along the flat costs too, at
-    the `price` of the share of variance that groups of k leave of m dimensions, about
-    (groups)^(-2/m). At a price of 0 it is the paper's cost, at 1 Lloyd's. How many components a
-    cell keeps is settled in the first round; from then on neither step ever raises the total.
-    Settles on a sample, as Lloyd's cells do. O(n cells d^2) time at worst, less the more is kept.
+    the `price` of the share of variance that g groups leave of m dimensions, about g^(-2/m). At a
+    price of 0 it is the paper's cost, at 1 Lloyd's. All flats have the dimension that keeps the
+    wanted share of the variance within Lloyd's cells: so costs can be compared, neither step ever
+    raises the total, and longer cells are no excuse to keep less. Settles on a sample, as Lloyd's
+    cells do. O(n cells d (d - m)) time at worst.
     """
     sample = draw_sample(records, cells, rng)
     cell_of = lloyd_cells(sample, cells, rng)
     cells = int(cell_of.max()) + 1
-    groups = max(2.0, len(records) / cells / k)
-    flats, kept = _start(sample, cell_of, cells, groups, reduction, price)
+    axes = [find_axes(sample[cell_of == cell]) for cell in range(cells)]
+    energies = np.bincount(cell_of) @ np.array([own.variances for own in axes])
+    kept = count_kept(energies, reduction)
+    flats = Flats(
+        np.array([own.mean for own in axes]), np.array([own.loadings[kept:] for own in axes])
+    )
+    if price is None:
+        price = max(2.0, len(records) / (cells * k)) ** (-2.0 / kept)
     before = np.inf
     for _ in range(_ROUNDS):
-        total = _assign(sample, flats, cell_of)
+        total = _assign(sample, flats, price, cell_of)
         if not total < before * (1.0 - _SETTLED):
             break
         before = total
-        for cell in range(cells):
-            _fit(sample[cell_of == cell], flats, kept, cell)
-    if len(sample) == len(records):
-        return cell_of
-    cell_of = np.empty(len(records), np.int64)
-    _assign(records, flats, cell_of)
-    return cell_of
+        _fit(sample, cell_of, flats)
+    if len(sample) < len(records):
+        cell_of = np.empty(len(records), np.int64)
+        _assign(records, flats, price, cell_of)
+    return cell_of, kept
 
 
-def _start(sample, cell_of, cells, groups, reduction, price):
+def _fit(sample, cell_of, flats):
+    """The best flat for the records of each cell; where they are too few to tell, the old stays."""
     d = sample.shape[1]
-    flats = Flats(
-        np.zeros((cells, d)), np.zeros((cells, d, d)), np.zeros(cells, np.int64), np.zeros(cells)
-    )
-    kept = np.full(cells, d)
-    for cell in range(cells):
+    kept = d - flats.across.shape[1]
+    for cell in range(len(flats.means)):
         members = sample[cell_of == cell]
-        kept[cell] = count_kept(find_axes(members).variances, reduction)
-        _fit(members, flats, kept, cell)
-        flats.prices[cell] = groups ** (-2.0 / kept[cell]) if price is None else price
-    return flats, kept
+        if len(members) > kept:
+            axes = find_axes(members)
+            flats.means[cell] = axes.mean
+            flats.across[cell] = axes.loadings[kept:]
 
 
-def _fit(members, flats, kept, cell):
-    """The best flat for these records; where they are too few to tell, the old one stays."""
-    if len(members) <= kept[cell]:
-        return
-    axes = find_axes(members)
-    rest = axes.loadings[kept[cell] :]
-    flats.means[cell] = axes.mean
-    flats.left_out[cell, : len(rest)] = rest
-    flats.counts[cell] = len(rest)
-
-
-def _assign(records, flats, cell_of):
+def _assign(records, flats, price, cell_of):
     """Put each record in the cell where it costs least; the mean cost."""
     n = len(records)
     costs = np.empty(n)
     middle = n // 2
     run_both(
-        lambda: _cheapest(records[:middle], *flats, cell_of[:middle], costs[:middle]),
-        lambda: _cheapest(records[middle:], *flats, cell_of[middle:], costs[middle:]),
+        lambda: _cheapest(records[:middle], *flats, price, cell_of[:middle], costs[:middle]),
+        lambda: _cheapest(records[middle:], *flats, price, cell_of[middle:], costs[middle:]),
     )
     return costs.mean()
 
 
 @kernel
-def _cheapest(records, means, left_out, counts, prices, cell_of, costs):
+def _cheapest(records, means, across, price, cell_of, costs):
     n, d = records.shape
     away = np.empty(d)
     for i in range(n):
         least = np.inf
         best = 0
-        for c in range(counts.size):
+        for c in range(len(means)):
             square = 0.0
             for a in range(d):
                 x = records[i, a] - means[c, a]
                 away[a] = x
                 square += x * x
-            cost = prices[c] * square
-            for j in range(counts[c]):
+            cost = price * square
+            for j in range(across.shape[1]):
                 if cost >= least:
                     break
                 score = 0.0
                 for a in range(d):
-                    score += left_out[c, j, a] * away[a]
-                cost += (1.0 - prices[c]) * score * score
+                    score += across[c, j, a] * away[a]
+                cost += (1.0 - price) * score * score
             if cost < least:
                 least = cost
                 best = c

@@ -23,6 +23,8 @@ from microagg.kernels.compiling import kernel
 _COOLINGS = 64
 # Attributes come in fours: their sums are kept in four parts, which makes vector instructions.
 LANES = 4
+# A record's chance to be drawn is at most so many times above that of another.
+_LOTS = 32.0
 
 
 def draws(size: int = 4096) -> np.ndarray:
@@ -49,6 +51,7 @@ def anneal(
     slots = sizes.size
     own = np.empty(m * width)
     heat = np.empty(m)
+    roots = np.empty(m)
     group = np.empty(m, np.int32)
     seat = np.empty(m, np.int32)
     members = np.empty((slots, 2 * k), np.int32)
@@ -61,6 +64,7 @@ def anneal(
     for i in range(m):
         row = order[first + i]
         heat[i] = scales[row]
+        roots[i] = math.sqrt(heat[i])
         for a in range(width):
             own[i * width + a] = points[row, a]
         found = 0
@@ -82,6 +86,7 @@ def anneal(
             _join(own, centres, width, members, counts, group, seat, at, slot)
             at += 1
 
+    lots = _draw_lots(heat)
     state = np.uint64(seed)
     low = np.uint64(0xFFFFFFFF)
     half = np.uint64(0xFFFF)
@@ -98,7 +103,7 @@ def anneal(
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
-        x = np.int64(((state & low) * np.uint64(m)) >> np.uint64(32))
+        x = np.int64(lots[np.int64(((state & low) * np.uint64(lots.size)) >> np.uint64(32))])
         more = state >> np.uint64(32)
         limit = temperature * allowed[np.int64((more >> np.uint64(16)) & np.uint64(4095))]
         one = group[x]
@@ -147,7 +152,7 @@ def anneal(
                 b3 += away * away
             cost = ((b0 + b1) + (b2 + b3)) * (other_size / (other_size + 1.0))
             cost -= ((a0 + a1) + (a2 + a3)) * (size / (size - 1.0))
-            if cost < limit * heat[x]:
+            if cost < limit * roots[x] * roots[y]:
                 seat_x, mover = seat[x], members[one, size - 1]
                 members[one, seat_x] = mover
                 seat[mover] = seat_x
@@ -173,7 +178,7 @@ def anneal(
             if mate != x and third != one and third != other and counts[third] > k:
                 _pass_on(
                     own, centres, width, members, counts, group, seat,
-                    x, np.int64(other), w, limit * min(heat[x], heat[w]), log, homes, kept,
+                    x, np.int64(other), w, limit * roots[x] * roots[w], log, homes, kept,
                 )  # fmt: skip
             continue
         z = members[other, np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))]
@@ -190,7 +195,7 @@ def anneal(
             a2 += away * (2.0 * (centres[at_other + a + 2] - centres[at_one + a + 2]) - both * away)
             away = own[at_z + a + 3] - own[at_x + a + 3]
             a3 += away * (2.0 * (centres[at_other + a + 3] - centres[at_one + a + 3]) - both * away)
-        if (a0 + a1) + (a2 + a3) < limit * min(heat[x], heat[z]):
+        if (a0 + a1) + (a2 + a3) < limit * roots[x] * roots[z]:
             seat_x, seat_z = seat[x], seat[z]
             members[one, seat_x] = z
             members[other, seat_z] = x
@@ -208,6 +213,25 @@ def anneal(
         for i in range(counts[slot]):
             order[at] = rows[members[slot, i]]
             at += 1
+
+
+@kernel
+def _draw_lots(heat):
+    """Record numbers to draw from: everybody once, and again for more than their share of heat."""
+    total = 0.0
+    for i in range(heat.size):
+        total += heat[i]
+    fair = max(total / heat.size, 1e-300)
+    count = 0
+    for i in range(heat.size):
+        count += 1 + int(min(heat[i] / fair, _LOTS))
+    lots = np.empty(count, np.int32)
+    at = 0
+    for i in range(heat.size):
+        for _ in range(1 + int(min(heat[i] / fair, _LOTS))):
+            lots[at] = i
+            at += 1
+    return lots
 
 
 @kernel

@@ -23,6 +23,7 @@ from microagg.progress import Report, silent
 
 # Leaves that a search for neighbours may look at.
 _LOOKS = 64
+_POWER = 0.5
 # A region of about so many records fits a core's cache. Fewer groups are not worth dividing.
 _REGION = 1536
 _GROUPS_A_REGION = 16
@@ -131,7 +132,8 @@ def _enter(records, order, sizes, k):
     for j in range(min(k, lists.shape[1])):
         scales += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
     scales *= 0.5 / min(k, lists.shape[1])
-    scales = np.sqrt(scales * (_sse(points, *groups) / n))
+    mean = _sse(points, *groups) / n
+    scales = mean * (scales / mean)**_POWER if mean > 0 else np.zeros(n)
     return _Field(rows, points, number[lists], scales), groups
 
 

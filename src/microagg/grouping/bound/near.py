@@ -1,0 +1,178 @@
+"""The nearest records of every record, and the bound that follows from their distances alone."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.kernels.compiling import kernel
+from microagg.kernels.neighbours import plant
+from microagg.kernels.threads import run_both
+
+_FAN = 16
+_LEAVES_AT_ONCE = 256
+# A descent leaves at most 15 siblings behind on each level, and has fewer than 9 levels.
+_STACK = 9 * _FAN
+
+
+class Near(NamedTuple):
+    """Of each record, the nearest others by distance; all others are `reach` away or farther.
+
+    `walk` lists the records so that neighbours in the list are near each other.
+    """
+
+    numbers: NDArray[np.int32]  # (n, q)
+    squares: NDArray[np.float64]  # (n, q) ascending
+    reach: NDArray[np.float64]  # (n,) squared; infinite if all others are listed
+    walk: NDArray[np.int64]  # (n,)
+
+
+def find_near(
+    records: NDArray[np.float64], q: int, in_time: Callable[[float], bool] = lambda _share: True
+) -> Near:
+    """The q nearest others of each record, q < n, exactly, by a tree on two threads.
+
+    `in_time` is called now and then with the share done. Once it says no, the records that are left
+    get no neighbours, at no distance: this weakens what follows from them but keeps it true.
+    """
+    n, d = records.shape
+    index = plant(records, np.ones(d))
+    near = Near(
+        np.full((n, q), -1, np.int32),
+        np.zeros((n, q)),
+        np.full(n, np.inf if q == n - 1 else 0.0),
+        index.numbers[index.numbers >= 0].astype(np.int64),
+    )
+    leaves = len(index.cells)
+
+    def search(first: int, last: int) -> None:
+        _search(
+            index.cells,
+            index.numbers,
+            index.boxes,
+            index.children,
+            records,
+            first,
+            last,
+            near.numbers,
+            near.squares,
+        )
+
+    for first in range(0, leaves, _LEAVES_AT_ONCE):
+        if not in_time(first / leaves):
+            break
+        last = min(leaves, first + _LEAVES_AT_ONCE)
+        middle = (first + last) // 2
+        run_both(partial(search, first, middle), partial(search, middle, last))
+        if q < n - 1:
+            found = index.numbers[first:last]
+            found = found[found >= 0]
+            near.reach[found] = near.squares[found, -1]
+    return near
+
+
+def half_sums(near: Near, k: int) -> NDArray[np.float64]:
+    """What a record pays at least in a group of k, to 0, 1, ..., k - 1 of the other members.
+
+    The SSE of k records is the sum of the squared distances of all pairs over k. A pair is paid
+    half by each, so a record pays at least its nearest squared distances over 2k. All k - 1 of
+    them, summed over the records, bound the SSE of every partition: with these shares no group of k
+    costs less than its members pay.
+    """
+    n = len(near.numbers)
+    sums = np.zeros((n, k))
+    np.cumsum(near.squares[:, : k - 1], axis=1, out=sums[:, 1:])
+    return sums / (2.0 * k)
+
+
+@kernel(fastmath={"nnan", "nsz"})
+def _search(cells, numbers, boxes, children, records, first, last, found, squares):
+    """The nearest others of the records in the leaves first to last - 1."""
+    d = records.shape[1]
+    q = found.shape[1]
+    leaves = len(cells)
+    root = leaves + len(boxes) - 1
+    width = np.uint64(numbers.shape[1])
+    to_high = np.uint64(d) * width
+    points = cells.reshape(-1)
+    walls = boxes.reshape(-1)
+    query = np.empty(d)
+    buffer = np.empty(numbers.shape[1])
+    nearest = np.empty(q + 1)
+    who = np.empty(q + 1, np.int32)
+    stack = np.empty(_STACK, np.int64)
+    bounds = np.empty(_STACK)
+    for home in range(first, last):
+        for slot in range(_FAN):
+            row = numbers[home, slot]
+            if row < 0:
+                continue
+            for a in range(d):
+                query[a] = records[row, a]
+            for i in range(q):
+                nearest[i] = np.inf
+            stack[0] = root
+            bounds[0] = 0.0
+            depth = 1
+            at_home = root != home
+            if at_home:
+                stack[1] = home
+                bounds[1] = 0.0
+                depth = 2
+            while depth > 0:
+                depth -= 1
+                node = stack[depth]
+                if bounds[depth] >= nearest[q - 1]:
+                    continue
+                if node == home and not at_home and root != home:
+                    continue
+                at_home = False
+                for i in range(width):
+                    buffer[i] = 0.0
+                if node < leaves:
+                    start = np.uint64(node) * to_high
+                    for a in range(d):
+                        x = query[a]
+                        for i in range(width):
+                            away = points[start + i] - x
+                            buffer[i] += away * away
+                        start += width
+                    for i in range(_FAN):
+                        square = buffer[i]
+                        if square < nearest[q - 1] and numbers[node, i] != row:
+                            at = q - 1
+                            while at > 0 and nearest[at - 1] > square:
+                                nearest[at] = nearest[at - 1]
+                                who[at] = who[at - 1]
+                                at -= 1
+                            nearest[at] = square
+                            who[at] = numbers[node, i]
+                    continue
+                start = np.uint64(node - leaves) * (to_high + to_high)
+                for a in range(d):
+                    x = query[a]
+                    for i in range(width):
+                        below = walls[start + i] - x
+                        above = x - walls[start + to_high + i]
+                        away = below if below > above else above
+                        away = away if away > 0.0 else 0.0
+                        buffer[i] += away * away
+                    start += width
+                child = children[node - leaves]
+                bottom = depth
+                for i in range(_FAN):
+                    bound = buffer[i]
+                    if bound < nearest[q - 1]:
+                        at = depth
+                        while at > bottom and bounds[at - 1] < bound:
+                            bounds[at] = bounds[at - 1]
+                            stack[at] = stack[at - 1]
+                            at -= 1
+                        bounds[at] = bound
+                        stack[at] = child + i
+                        depth += 1
+            for i in range(q):
+                found[row, i] = who[i]
+                squares[row, i] = nearest[i]

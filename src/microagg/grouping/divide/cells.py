@@ -1,0 +1,253 @@
+"""Cells for data of any size: a tree of median splits, planned on a sample, followed by every row.
+
+The plan is made once and kept as plain data. A row's cell then depends on its values and the plan
+only: not on the rows that come with it, nor on threads or machines. NumPy arrays in and out; where
+rows come from and go to is for the engines to know.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.errors import InputError
+from microagg.grouping.divide.reduce import find_axes
+from microagg.kernels.compiling import kernel
+
+
+@dataclass(frozen=True, eq=False)
+class CellTree:
+    """Splits of space, each at a plane, and the cell of each part that is left.
+
+    A row goes to the first child of a split if the sum over the columns of (value - centre) times
+    weight is at most the cut, otherwise to the second. A child is the number of a split, or of a
+    leaf as -1 - leaf; the root is split 0, or leaf 0 where nothing is split.
+    """
+
+    centre: NDArray[np.float64]  # (d,)
+    weights: NDArray[np.float64]  # (splits, d)
+    cuts: NDArray[np.float64]  # (splits,)
+    children: NDArray[np.int64]  # (splits, 2)
+    middles: NDArray[np.float64]  # (leaves, d) the sample's mean, in standard deviations
+    cells: NDArray[np.int64]  # (leaves,) the cell of each leaf
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are: 0 to n_cells - 1."""
+        return int(self.cells.max()) + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers; as JSON they come back to the last bit."""
+        return {name: getattr(self, name).tolist() for name in _KINDS}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """The tree that `to_dict` wrote down."""
+        try:
+            arrays: dict[str, NDArray[Any]] = {
+                name: np.array(plain[name], kind) for name, kind in _KINDS.items()
+            }
+            d, splits, leaves = arrays["centre"].size, arrays["cuts"].size, arrays["cells"].size
+            shapes = ((d,), (splits, d), (splits,), (splits, 2), (leaves, d), (leaves,))
+            for name, shape in zip(_KINDS, shapes, strict=True):
+                arrays[name] = arrays[name].reshape(shape)
+            children = arrays["children"]
+            expected = [*range(-leaves, 0), *range(1, splits)]
+            below = (children < 0) | (children > np.arange(splits)[:, None])
+            sound = leaves == 1 and splits == 0
+            sound |= np.array_equal(np.sort(children, axis=None), expected) and bool(below.all())
+        except (KeyError, TypeError, ValueError):
+            sound = False
+        if not sound:
+            raise InputError("the saved plan of cells is damaged; plan the cells anew") from None
+        return cls(**arrays)
+
+
+_KINDS: dict[str, type] = {
+    "centre": np.float64,
+    "weights": np.float64,
+    "cuts": np.float64,
+    "children": np.int64,
+    "middles": np.float64,
+    "cells": np.int64,
+}
+
+
+def plan_cells(
+    sample: NDArray[np.float64],
+    capacity: int,
+    *,
+    total: int | None = None,
+    centre: NDArray[np.float64] | None = None,
+    scale: NDArray[np.float64] | None = None,
+) -> CellTree:
+    """Split space until no cell is expected to have more than `capacity` rows.
+
+    sample: rows as they are, float64, (m, d); `total` is how many rows there are in all.
+    centre, scale: the mean and deviation of each column, of the sample where not given; columns
+        with a scale of 0 do not count.
+
+    Each part is halved at the median along its first principal component, or, where no direction
+    stands out, along its widest column. Equal rows are never told apart: a point repeated too often
+    makes a large cell, see `group_block`. O(m d^2 log m) time.
+    """
+    m = len(sample)
+    centre = sample.mean(axis=0) if centre is None else np.asarray(centre, float)
+    scale = sample.std(axis=0) if scale is None else np.asarray(scale, float)
+    inverse = np.divide(1.0, scale, out=np.zeros(scale.shape), where=scale > 0)
+    scaled = np.ascontiguousarray((sample - centre) * inverse)
+    limit = capacity * m / (m if total is None else max(total, m))
+    weights: list[NDArray[np.float64]] = []
+    cuts: list[float] = []
+    children: list[list[int]] = []
+    middles: list[NDArray[np.float64]] = []
+    # Rows of a part, and the place in `children` that waits for its number.
+    waiting: list[tuple[NDArray[np.int64], int, int]] = [(np.arange(m), -1, 0)]
+    while waiting:
+        rows, parent, side = waiting.pop()
+        found = None
+        if rows.size > max(1, limit):
+            found = _find_split(sample, scaled[rows], rows, centre, inverse)
+        if found is None:
+            number = -1 - len(middles)
+            middles.append(scaled[rows].mean(axis=0))
+        else:
+            number = len(cuts)
+            weights.append(found[0])
+            cuts.append(found[1])
+            children.append([0, 0])
+            low = found[2]
+            waiting += [(rows[~low], number, 1), (rows[low], number, 0)]
+        if parent >= 0:
+            children[parent][side] = number
+    d = sample.shape[1]
+    return CellTree(
+        np.array(centre),
+        np.array(weights).reshape(-1, d),
+        np.array(cuts),
+        np.array(children, np.int64).reshape(-1, 2),
+        np.array(middles),
+        np.arange(len(middles)),
+    )
+
+
+def assign(tree: CellTree, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The cell of each row, (n, d); the same however rows are dealt out in batches."""
+    cells = np.empty(len(rows), np.int64)
+    _assign(
+        np.ascontiguousarray(rows, np.float64),
+        tree.centre,
+        tree.weights,
+        tree.cuts,
+        tree.children,
+        tree.cells,
+        cells,
+    )
+    return cells
+
+
+def merge_small(
+    tree: CellTree, counts: NDArray[np.integer], k: int
+) -> tuple[CellTree, NDArray[np.int64]]:
+    """Merge every cell with fewer than k rows with the nearest one on its branch.
+
+    counts: how many rows each cell has.
+
+    Returns the tree with new cells, numbered without gaps in the order of the first of each, and
+    the new cell of each old one. Branches are gone through from the leaves to the root, so a small
+    cell meets its sibling first; nearest is by the middles of cells, the lowest number of equals.
+    Only where there are fewer than k rows in all a small cell is left.
+    """
+    sizes = np.array(counts, float)
+    parts = np.bincount(tree.cells)
+    middles = np.zeros((tree.n_cells, tree.centre.size))
+    np.add.at(middles, tree.cells, tree.middles)
+    middles /= parts[:, None]
+    home = np.arange(tree.n_cells)
+    # Children come after their parents: backwards, each branch is complete when its split is seen.
+    branches: list[list[int]] = [[] for _ in tree.cuts]
+    for split in range(tree.cuts.size - 1, -1, -1):
+        present: set[int] = set()
+        for child in tree.children[split]:
+            present.update(branches[child] if child >= 0 else [int(tree.cells[-1 - child])])
+        alive = sorted({int(home[cell]) for cell in present})
+        while len(alive) > 1:
+            small = min(alive, key=lambda cell: (sizes[cell], cell))
+            if sizes[small] >= k:
+                break
+            alive.remove(small)
+            away = ((middles[alive] - middles[small]) ** 2).sum(axis=1)
+            nearest = alive[int(np.argmin(away))]
+            whole = sizes[nearest] + sizes[small]
+            if whole > 0:
+                middles[nearest] += (middles[small] - middles[nearest]) * (sizes[small] / whole)
+            sizes[nearest] = whole
+            home[home == small] = nearest
+        branches[split] = alive
+    first = np.unique(home, return_index=True, return_inverse=True)
+    ranks = np.argsort(np.argsort(first[1]))
+    moved = ranks[first[2]]
+    return replace(tree, cells=moved[tree.cells]), moved
+
+
+def _find_split(sample, part, rows, centre, inverse):
+    """Weights, cut and which rows are below it; None where all rows are equal."""
+    for direction in _directions(part):
+        weights = direction * inverse
+        scores = np.empty(rows.size)
+        _score(sample, rows, centre, weights, scores)
+        cut = _middle_cut(scores)
+        if cut is not None:
+            return weights, cut, scores <= cut
+    return None
+
+
+def _directions(part):
+    """The first principal component where one stands out, then columns from the widest."""
+    axes = find_axes(part)
+    d = part.shape[1]
+    if d > 1 and axes.variances[0] > axes.variances[1] * (1.0 + 1e-9):
+        yield axes.loadings[0]
+    widths = part.max(axis=0) - part.min(axis=0)
+    for column in np.argsort(-widths, kind="stable"):
+        if widths[column] > 0:
+            yield np.eye(d)[column]
+
+
+def _middle_cut(scores):
+    """A number between two scores, as near to the middle as ties let it; None if all are equal."""
+    ordered = np.sort(scores)
+    ends = np.flatnonzero(ordered[:-1] < ordered[1:])
+    if ends.size == 0:
+        return None
+    end = ends[np.argmin(np.abs(2 * (ends + 1) - scores.size))]
+    below, above = ordered[end], ordered[end + 1]
+    cut = below + (above - below) / 2
+    return float(cut if cut < above else below)
+
+
+@kernel(inline="always")
+def _weigh(rows, i, centre, weights):
+    """Column by column, in order: the same bits wherever and with whomever a row is weighed."""
+    score = 0.0
+    for a in range(centre.size):
+        score += (rows[i, a] - centre[a]) * weights[a]
+    return score
+
+
+@kernel
+def _score(rows, chosen, centre, weights, scores):
+    for i in range(chosen.size):
+        scores[i] = _weigh(rows, chosen[i], centre, weights)
+
+
+@kernel
+def _assign(rows, centre, weights, cuts, children, cells, found):
+    for i in range(found.size):
+        split = 0 if cuts.size > 0 else -1
+        while split >= 0:
+            score = _weigh(rows, i, centre, weights[split])
+            split = children[split, 0] if score <= cuts[split] else children[split, 1]
+        found[i] = cells[-1 - split]
