@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,20 +30,25 @@ from pathlib import Path
 
 folder, method = Path(sys.argv[1]), sys.argv[2]
 spent, inside = {}, []
+clocks = (time.perf_counter, time.process_time)
+
+def add(step, took):
+    spent[step] = [one + other for one, other in zip(spent.get(step, (0.0, 0.0)), took)]
 
 def timed(module, name, step):
     function = getattr(module, name)
 
     def wrapped(*given, **named):
-        inside.append(0.0)
-        start = time.perf_counter()
+        inside.append([0.0, 0.0])
+        start = [clock() for clock in clocks]
         try:
             return function(*given, **named)
         finally:
-            took = time.perf_counter() - start
-            spent[step] = spent.get(step, 0.0) + took - inside.pop()
+            took = [clock() - begun for clock, begun in zip(clocks, start)]
+            within = inside.pop()
+            add(step, [one - other for one, other in zip(took, within)])
             if inside:
-                inside[-1] += took
+                inside[-1] = [one + other for one, other in zip(inside[-1], took)]
 
     setattr(module, name, wrapped)
 
@@ -67,7 +73,7 @@ for module, name, step in (
     (pipeline, "open_table", "reading"),
     (pipeline, "read_columns", "reading"),
     (pipeline, "group", "grouping"),
-    (pipeline, "publish", "aggregating"),
+    (pipeline, "publish_columns", "aggregating"),
     (pipeline, "check_release", "certificate"),
     (formats, "write_file", "writing"),
     (release.Release, "_write_checked", "certificate"),
@@ -76,9 +82,9 @@ for module, name, step in (
 ):
     timed(module, name, step)
 before = resident()
-start = time.perf_counter()
+start = [clock() for clock in clocks]
 protect("large")
-spent["all"] = time.perf_counter() - start
+spent["all"] = [clock() - begun for clock, begun in zip(clocks, start)]
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 spent["memory"] = int(peak.split()[1]) * 1024 - before
 print(json.dumps(spent))
@@ -91,7 +97,8 @@ def write_table(path: Path, n: int) -> None:
     pyarrow.csv.write_csv(pa.table(columns), path)
 
 
-def measure(folder: Path, method: str) -> dict[str, float]:
+def measure(folder: Path, method: str) -> dict[str, Any]:
+    """Of each step the seconds by the clock and by the processor, and bytes at the peak."""
     command = [sys.executable, "-c", RUN, str(folder), method]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -110,28 +117,35 @@ def main() -> None:
         write_table(folder / "small.csv", 2000)
         write_table(folder / "large.csv", arguments.n)
         runs = [measure(folder, arguments.method) for _ in range(arguments.runs)]
-    best = min(runs, key=lambda run: run["all"])
+    best = min(runs, key=lambda run: run["all"][0])
     table = arguments.n * COLUMNS * 8
-    around = sum(best[step] for step in ("reading", "writing", "certificate", "report"))
+    around = [
+        sum(best[step][clock] for step in ("reading", "writing", "certificate", "report"))
+        for clock in (0, 1)
+    ]
     copies = min(run["memory"] for run in runs) / table
-    limit = max(15.0, best["grouping"])
-    rows = [(f"{step} (s)", f"{best[step]:.2f}", "", "") for step in STEPS]
+    limit = max(15.0, best["grouping"][0])
+    rows = [
+        (f"{step} (s)", f"{best[step][0]:.2f}", f"{best[step][1]:.2f}", "", "")
+        for step in (*STEPS, "all")
+    ]
     rows += [
-        ("all (s)", f"{best['all']:.2f}", "", ""),
         (
             "reading, writing, certificate and report (s)",
-            f"{around:.2f}",
+            f"{around[0]:.2f}",
+            f"{around[1]:.2f}",
             f"<= {limit:.2f}",
-            "yes" if around <= limit else "NO",
+            "yes" if around[0] <= limit else "NO",
         ),
         (
             f"peak memory, in tables of {table / 1e6:.0f} MB",
             f"{copies:.2f}",
+            "",
             "<= 4",
             "yes" if copies <= 4 else "NO",
         ),
     ]
-    header = ("what", "measured", "bar", "kept")
+    header = ("what", "measured", "processor time", "bar", "kept")
     title = f"microagg protect, {arguments.n:,} x {COLUMNS}, k = 5, {arguments.method}"
     show(title, header, rows)
     save(f"protect_speed_{arguments.method}", header, rows)

@@ -43,7 +43,9 @@ class Frame:
     def column(self, name: str) -> pa.Array:
         """One column in one piece."""
         try:
-            array = self._frame[name].to_arrow()
+            # narwhals would copy a column that Arrow has at hand.
+            arrow = self._frame.implementation.is_pyarrow()
+            array = (self._frame[name].to_native if arrow else self._frame[name].to_arrow)()
         except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
                 f"column {name!r} mixes values of different types or holds some that tables have "
@@ -101,6 +103,11 @@ class Frame:
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece, copied only if it is in several."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def give_back_memory() -> None:
+    """Return what Arrow keeps of freed memory for later use; a large table leaves much of it."""
+    pa.default_memory_pool().release_unused()
 
 
 def as_arrow(native: Any) -> pa.Table:

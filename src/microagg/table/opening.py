@@ -20,7 +20,7 @@ from microagg.errors import InputError, OptionError
 from microagg.progress import Report, silent
 from microagg.table import formats
 from microagg.table.checks import fingerprint
-from microagg.table.frames import Frame, in_one_piece
+from microagg.table.frames import Frame, give_back_memory, in_one_piece
 from microagg.table.source import Loaded, Reading
 
 STANDARD_STREAM = "-"
@@ -91,6 +91,7 @@ def _in_pieces_of_one(loaded: Loaded) -> pa.Table:
     del loaded.table
     for place in range(len(columns)):
         columns[place] = in_one_piece(columns[place])
+    give_back_memory()
     return pa.table(columns, names).replace_schema_metadata(schema.metadata)
 
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.errors import InputError
+from microagg.table.frames import give_back_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,10 @@ def count_alike(
     columns = [_comparable(table[name]) for name in names]
     keys = pa.table(columns, [str(place) for place in range(len(columns))])
     if entities is None:
-        counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
-        sizes = counted["count_all"].to_numpy()
+        # One thread holds one table of classes; several would not be faster.
+        counting = keys.group_by(keys.column_names, use_threads=False)
+        sizes = counting.aggregate([([], "count_all")])["count_all"].to_numpy()
+        give_back_memory()
         return Alike(sizes, sizes)
     keys = keys.append_column("entity", pa.array(entities))
     counted = keys.group_by(keys.column_names[:-1]).aggregate(
@@ -71,7 +74,16 @@ def _comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
     """The same values, equal ones in the same bits: categories spelt out, one zero, one NaN."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
+    if pa.types.is_floating(column.type) and _has_twins(column):
         column = pc.add(column.cast(pa.float64()), 0.0)
         column = pc.if_else(pc.is_nan(column), float("nan"), column)
     return column
+
+
+def _has_twins(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether there may be equal values of different bits: a negative zero or a NaN."""
+    for chunk in getattr(column, "chunks", [column]):
+        values = chunk.to_numpy(zero_copy_only=False)
+        if np.isnan(values).any() or np.signbit(values[values == 0]).any():
+            return True
+    return False

@@ -18,15 +18,11 @@ _STACK = 9 * _FAN
 
 
 class Near(NamedTuple):
-    """Of each record, the nearest others by distance; all others are `reach` away or farther.
-
-    `walk` lists the records so that neighbours in the list are near each other.
-    """
+    """Of each record, the nearest others by distance; all others are `reach` away or farther."""
 
     numbers: NDArray[np.int32]  # (n, q)
     squares: NDArray[np.float64]  # (n, q) ascending
     reach: NDArray[np.float64]  # (n,) squared; infinite if all others are listed
-    walk: NDArray[np.int64]  # (n,)
 
 
 def find_near(
@@ -43,7 +39,6 @@ def find_near(
         np.full((n, q), -1, np.int32),
         np.zeros((n, q)),
         np.full(n, np.inf if q == n - 1 else 0.0),
-        index.numbers[index.numbers >= 0].astype(np.int64),
     )
     leaves = len(index.cells)
 

@@ -5,12 +5,16 @@ cache and nothing outside is touched. Moves look along lists of near neighbours:
 
 - relocate: a record leaves a group of more than k for the group of a neighbour;
 - swap: a record changes places with a member of a neighbour's group;
+- pass on: a record leaves for the group of a neighbour, and one of a third group of more than k
+  takes its place;
 - found: a record and near ones, all from groups of more than k, become a new group of k;
 - dissolve: the members of a group join the groups of their neighbours, each the nearest.
 
 A move that raises the SSE by c is made with probability exp(-c / t). The temperature t is a share of
-the scale that the records bring with them: dense parts and outliers freeze at the same time.
-Evaluating a relocation or a swap takes O(d), the other two O(k d q) for q neighbours.
+the scale that the records bring with them, the geometric mean for two, since that is what moves
+between dense parts and outliers cost: all freeze at about the same time. Where the scale is large
+more is to be gained, and more is tried. Evaluating a relocation, a swap or a passing on takes O(d),
+the other two O(k d q) for q neighbours.
 """
 
 import math

@@ -23,7 +23,6 @@ from microagg.progress import Report, silent
 
 # Leaves that a search for neighbours may look at.
 _LOOKS = 64
-_POWER = 0.5
 # A region of about so many records fits a core's cache. Fewer groups are not worth dividing.
 _REGION = 1536
 _GROUPS_A_REGION = 16
@@ -121,24 +120,20 @@ def _enter(records, order, sizes, k):
     """The field, and the groups as they stand in it."""
     n, d = records.shape
     everyone = np.arange(n, dtype=np.int32)
-    rows, lists, squares = nearest_lists(records, everyone, _neighbours(k), _LOOKS)
+    rows, lists, squares = nearest_lists(records, everyone, max(12, min(2 * k, 24)), _LOOKS)
     number = np.empty(n, np.int32)
     number[rows] = everyone
     points = np.zeros((n, -(-d // LANES) * LANES))
     points[:, :d] = records[rows] - records.mean(axis=0)
     groups = _Groups(number[order], sizes.astype(np.int32))
-    # Between the scale of the neighbourhood and that of all: what moves cost lies between as well.
-    scales = np.zeros(n)
+    # A step is judged between the scale of its neighbourhood and that of all, nearer to the first.
+    local = np.zeros(n)
     for j in range(min(k, lists.shape[1])):
-        scales += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
-    scales *= 0.5 / min(k, lists.shape[1])
-    mean = _sse(points, *groups) / n
-    scales = mean * (scales / mean)**_POWER if mean > 0 else np.zeros(n)
+        local += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
+    local *= 0.5 / min(k, lists.shape[1])
+    root = np.sqrt(local)
+    scales = root * np.sqrt(root) * np.sqrt(np.sqrt(_sse(points, *groups) / n))
     return _Field(rows, points, number[lists], scales), groups
-
-
-def _neighbours(k):
-    return max(8, min(2 * k, 24))
 
 
 def _stage(field, groups, k, rng, budget):
