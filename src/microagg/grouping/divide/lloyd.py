@@ -16,15 +16,21 @@ def lloyd_cells(
 ) -> NDArray[np.int64]:
     """The cell of each record: that of the nearest centre, the first of equally near ones.
 
-    Centres settle on a random sample of 1,000 records a cell (the paper takes all): they need not
+    At most so many cells: of fewer different records, each has one. Centres settle on a random sample of 1,000 records a cell (the paper takes all): they need not
     be exact, for they never show. O(n cells d) time.
     """
     sample = draw_sample(records, cells, rng)
-    found = kmeans(sample, cells, rng)
+    found = np.unique(kmeans(sample, cells, rng), return_inverse=True)[1]
     if len(sample) == len(records):
         return found
-    centres = np.array([sample[found == cell].mean(axis=0) for cell in np.unique(found)])
+    centres = np.array([part.mean(axis=0) for part in by_cell(sample, found)])
     return nearest_centres(records, centres)
+
+
+def by_cell(records: NDArray[np.float64], cell_of: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """The records of each cell, in the order of rows."""
+    order = np.argsort(cell_of, kind="stable")
+    return np.split(records[order], np.cumsum(np.bincount(cell_of))[:-1])
 
 
 def draw_sample(

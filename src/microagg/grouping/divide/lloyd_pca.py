@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.grouping.divide.lloyd import draw_sample, lloyd_cells
+from microagg.grouping.divide.lloyd import by_cell, draw_sample, lloyd_cells
 from microagg.grouping.divide.reduce import Reduction, count_kept, find_axes
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
@@ -47,15 +47,14 @@ def lloyd_pca_cells(
     """
     sample = draw_sample(records, cells, rng)
     cell_of = lloyd_cells(sample, cells, rng)
-    cells = int(cell_of.max()) + 1
-    axes = [find_axes(sample[cell_of == cell]) for cell in range(cells)]
+    axes = [find_axes(part) for part in by_cell(sample, cell_of)]
     energies = np.bincount(cell_of) @ np.array([own.variances for own in axes])
     kept = count_kept(energies, reduction)
     flats = Flats(
         np.array([own.mean for own in axes]), np.array([own.loadings[kept:] for own in axes])
     )
     if price is None:
-        price = max(2.0, len(records) / (cells * k)) ** (-2.0 / kept)
+        price = max(2.0, len(records) / (len(axes) * k)) ** (-2.0 / kept)
     before = np.inf
     for _ in range(_ROUNDS):
         total = _assign(sample, flats, price, cell_of)
@@ -73,8 +72,7 @@ def _fit(sample, cell_of, flats):
     """The best flat for the records of each cell; where they are too few to tell, the old stays."""
     d = sample.shape[1]
     kept = d - flats.across.shape[1]
-    for cell in range(len(flats.means)):
-        members = sample[cell_of == cell]
+    for cell, members in enumerate(by_cell(sample, cell_of)):
         if len(members) > kept:
             axes = find_axes(members)
             flats.means[cell] = axes.mean

@@ -10,16 +10,18 @@ cache and nothing outside is touched. Moves look along lists of near neighbours:
 - found: a record and near ones, all from groups of more than k, become a new group of k;
 - dissolve: the members of a group join the groups of their neighbours, each the nearest.
 
-A move that raises the SSE by c is made with probability exp(-c / t). The temperature t is a share of
-the scale that the records bring with them, the geometric mean for two, since that is what moves
+A move that raises the SSE by c is made with probability exp(-c / t). The temperature t is a share
+of the scale that the records bring with them, the geometric mean for two, since that is what moves
 between dense parts and outliers cost: all freeze at about the same time. Where the scale is large
 more is to be gained, and more is tried. Evaluating a relocation, a swap or a passing on takes O(d),
 the other two O(k d q) for q neighbours.
 """
 
 import math
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 
@@ -31,7 +33,8 @@ LANES = 4
 _LOTS = 32.0
 
 
-def draws(size: int = 4096) -> np.ndarray:
+@cache
+def draws(size: int = 4096) -> NDArray[np.float64]:
     """The values of -log(u) for evenly spread u, shuffled: what a move may cost at temperature 1.
 
     Rounded to multiples of 2^-16, so that every machine's logarithm gives the same.
@@ -374,7 +377,9 @@ def _dissolve(
         for i in range(listed[x]):
             other = group[lists[x, i]]
             size = counts[other]
-            if other == slot or other == target or size >= largest:
+            if size >= largest or other == slot:
+                continue
+            if other == target:
                 continue
             square = 0.0
             for a in range(width):

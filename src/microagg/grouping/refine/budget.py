@@ -15,16 +15,21 @@ _STEPS_A_CALL = 1 << 20
 # What the first stage tries of each record, to learn how fast this machine is.
 _PILOT = 20
 
-# How many steps an effort makes: so many a record, while these are no more than so many in all and
-# some a record. On one core a million steps take about an eighth of a second.
-EFFORTS = {"quick": (500, 1_000_000, 10), "balanced": (4_000, 8_000_000, 100)}
-EFFORTS["best"] = (100_000, 400_000_000, 1_000)
+# What an effort is: so many steps a record, but no more than so many in all and some a record.
+# A core makes about a million in an eighth of a second.
+EFFORTS = {
+    "quick": (500, 1_000_000, 10),
+    "balanced": (4_000, 8_000_000, 100),
+    "best": (100_000, 400_000_000, 1_000),
+}
+# Few records are soon at their best: so many steps a record for each record there is.
+_SQUARE = 25
 
 
 def afforded(n: int, effort: str) -> int:
     """How many steps an effort is for n records."""
     each, base, more = EFFORTS[effort]
-    return min(each * n, base + more * n)
+    return min(_SQUARE * n * n, each * n, base + more * n)
 
 
 class Budget:

@@ -71,7 +71,8 @@ def search(
 
     A step takes O(d) time, a division into regions O(n (d + log n)); memory is O(n (d + k)).
     """
-    _compile(records, k)
+    if seconds is not None:
+        _compile(records, k)
     budget = Budget(len(records), steps, seconds)
     order, sizes = _split_large(records, np.asarray(order), np.asarray(sizes), k)
     field, current = _enter(records, order, sizes, k)
@@ -138,7 +139,7 @@ def _enter(records, order, sizes, k):
 
 def _stage(field, groups, k, rng, budget):
     """Divide the groups into regions, anneal each of them, and put them together."""
-    regions = _divide(field, groups, k, rng)
+    regions = _divide(field, groups, rng)
     members = np.concatenate(regions)
     order = _gather(groups, members)
     place = np.empty_like(order)
@@ -183,7 +184,7 @@ def _stage(field, groups, k, rng, budget):
     return _Groups(order, sizes[sizes > 0])
 
 
-def _divide(field, groups, k, rng):
+def _divide(field, groups, rng):
     """Group numbers by region: halved at the median along the line through two groups' centres."""
     n, g = groups.order.size, groups.sizes.size
     halvings = max(1, -(-n // _REGION) - 1).bit_length()
