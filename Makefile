@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check judge bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/microagg demo
@@ -17,6 +17,8 @@ check: $(VENV)/.developing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+judge: .venv-judge/.installed
 
 bench: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/speed/univariate.py
@@ -30,7 +32,7 @@ bench: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/private_audit.py
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) .venv-judge demo
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "microagg needs Python 3.11 or newer; set PYTHON=python3.11 or the like")'
@@ -50,4 +52,11 @@ $(VENV)/.developing: $(VENV)/.installed
 
 $(VENV)/.benchmarking: $(VENV)/.developing
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@touch $@
+
+# A program of other people that counts k on what we write; its pins need a home of their own.
+.venv-judge/.installed:
+	@echo "installing pycanon into .venv-judge"
+	@$(PYTHON) -m venv .venv-judge
+	@.venv-judge/bin/python -m pip install --quiet --disable-pip-version-check pycanon==1.3.6
 	@touch $@

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from microagg.arrays import check_k
 from microagg.example import CONFIDENTIAL, IDENTIFIERS, QUASI_IDENTIFIERS, patients
 from microagg.files import whole_file
 from microagg.kernels.compiling import seconds_compiling
@@ -21,6 +22,7 @@ _SHOWN = 4
 
 def run(folder: Path, *, k: int, records: int, seed: int, as_json: bool = False) -> None:
     """Invent patients, protect them, write everything and show what changed."""
+    check_k(k, records)
     original = folder / "patients.csv"
     _write(original, patients(records, seed))
     release = protect(

@@ -79,7 +79,9 @@ def _correlations(
     columns: Sequence[Coded], sizes: NDArray[np.int64] | None
 ) -> tuple[tuple[float | None, ...], ...]:
     weights = None if sizes is None else sizes.astype(np.float64)
-    scores = [_scores(column) for column in columns]
+    scores = np.stack([_scores(column) for column in columns])
+    if all(column.missing is None for column in columns):
+        return _complete_correlations(scores, weights)
     present = [column.missing for column in columns]
     table: list[list[float | None]] = [[None] * len(columns) for _ in columns]
     for i in range(len(columns)):
@@ -88,6 +90,25 @@ def _correlations(
                 scores[i], scores[j], _either(present[i], present[j]), weights
             )
     return tuple(tuple(row) for row in table)
+
+
+def _complete_correlations(
+    scores: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> tuple[tuple[float | None, ...], ...]:
+    """All at once, where every record has every value."""
+    scores -= np.average(scores, axis=1, weights=weights)[:, np.newaxis]
+    if weights is not None:
+        scores *= np.sqrt(weights)
+    products = scores @ scores.T
+    lengths = np.sqrt(np.diagonal(products))
+    spreads = np.outer(lengths, lengths)
+    return tuple(
+        tuple(
+            float(np.clip(product / spread, -1.0, 1.0)) if 0.0 < spread < np.inf else None
+            for product, spread in zip(*rows, strict=True)
+        )
+        for rows in zip(products, spreads, strict=True)
+    )
 
 
 def _scores(column: Coded) -> NDArray[np.float64]:

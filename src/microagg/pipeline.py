@@ -55,7 +55,9 @@ def protect(
     asked to protect are the same as before. It never holds the original.
     """
     recipe = settled(recipe, settings)
-    source = open_table(table, recipe.reading.as_reading(), typed=recipe.quasi_identifiers)
+    with watch("reading", progress) as report:
+        reading = recipe.reading.as_reading()
+        source = open_table(table, reading, typed=recipe.quasi_identifiers, report=report)
     check_columns(recipe.columns(), source.frame.names)
     columns = read_columns(source, recipe)
     weights = weights_of(source, recipe)

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microagg.errors import InputError, OptionError
+from microagg.errors import InputError, OptionError, PromiseError
 from microagg.progress import Report, silent
 from microagg.table.checks import (
     cast_like,
@@ -170,7 +170,11 @@ def _write(
         cursor.adbc_ingest(draft, numbered, mode="create", **place)
     name, column = _full_name(address, draft), _quoted(number)
     back = _ask(cursor, f"SELECT * FROM {name} ORDER BY {column}", address)
-    check(cast_like(_plain(back.drop_columns([number])), table.schema))
+    try:
+        found = cast_like(_plain(back.drop_columns([number])), table.schema)
+    except InputError as failure:
+        raise PromiseError(f"the written release cannot be read back: {failure}") from None
+    check(found)
     steps = [f"ALTER TABLE {name} DROP COLUMN {column}"]
     if address.file is not None:
         # Otherwise a view on the old table would keep the new one from taking its name.

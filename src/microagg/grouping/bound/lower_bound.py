@@ -13,7 +13,7 @@ from microagg.arrays import as_labels, as_records, centred, check_k
 from microagg.errors import InputError, OptionError
 from microagg.grouping.bound.near import Near, find_near, half_sums
 from microagg.grouping.bound.pool import Pool
-from microagg.grouping.bound.pricing import Priced, price
+from microagg.grouping.bound.pricing import Priced, price, square_distances
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.split import split_sorted
@@ -27,11 +27,11 @@ _SLACK = 1e-8
 # The smooth phase stops this near its own optimum, the exact one this near the true one.
 _SMOOTH_ENOUGH = 1e-4
 _OPTIMAL = 1e-6
-# The exact phase solves linear programmes with so many rows at most.
-_MOST_ROWS = 6_000
-_LEAST_NEIGHBOURS = 32
-_EFFORT = 10_000
-_MOST_DECOMPOSED = 50_000
+# Pricing keeps the distances of all pairs: 200 megabytes for so many records.
+_MOST_RECORDS = 5_000
+# Partial sets looked at for one record; more where progress is too slow.
+_EFFORT = 1_000
+_MOST_EFFORT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -153,16 +153,15 @@ def prove(
         report(min(1.0, (now - began) / max(1e-9, deadline - began)))
         return now < deadline
 
-    neighbours = min(n - 1, max(k - 1, _LEAST_NEIGHBOURS, 4 * k) if n <= 100_000 else 4 * k)
-    near = find_near(records, neighbours, in_time)
+    near = find_near(records, k - 1, in_time)
     halves = half_sums(near, k)
-    proof = Proof(halves[:, k - 1].copy(), np.empty((0, k), np.int32), "neighbours", False)
+    proof = Proof(halves[k - 1].copy(), np.empty((0, k), np.int32), "neighbours", False)
     if proof.total == 0.0 and in_time():
         # Then every record has k - 1 equals, and groups of equals lose nothing.
         proof.optimal = True
         return proof
     target = math.inf if labels is None else _sse_of(records, labels) * (1.0 - _OPTIMAL)
-    if in_time():
+    if n <= _MOST_RECORDS and in_time():
         if labels is None:
             labels = _start(records, k)
         _Ascent(records, near, halves, k, labels, proof, target, in_time).run()
@@ -188,9 +187,9 @@ class _Ascent:
         self.target = target
         self.in_time = in_time
         self.slack = _SLACK * proof.total * k / self.n
-        self.price = partial(price, records, near, halves, k=k, slack=self.slack)
+        self.price = partial(price, square_distances(records), halves, k=k, slack=self.slack)
         self.pool = Pool(records, k)
-        self.pool.add(np.column_stack([np.arange(self.n), near.numbers[:, : k - 1]]))
+        self.pool.add(np.column_stack([np.arange(self.n, dtype=np.int32), near.numbers]))
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(labels))[:-1])
         self.pool.add(np.concatenate([_stretches(group, k) for group in groups]))
@@ -200,8 +199,7 @@ class _Ascent:
 
     def run(self) -> None:
         self.smooth()
-        if self.n <= _MOST_ROWS:
-            self.finish()
+        self.finish()
         self.proof.sets = self.pool.sets
 
     def smooth(self) -> None:
@@ -231,8 +229,8 @@ class _Ascent:
         priced = self.price(prices=there, effort=self.effort)
         if not priced.complete:
             self.step /= 2.0
-            if self.step < 0.1:
-                self.effort *= 2
+            if self.step < 0.02:
+                self.effort = min(2 * self.effort, _MOST_EFFORT)
             return -math.inf, priced
         true = there + priced.least / self.k - self.slack / self.k
         reached = float(true.sum())
@@ -250,9 +248,7 @@ class _Ascent:
 
 def _start(records: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """A fair partition, soon found."""
-    order, sizes = mdav(records, k)
-    if len(records) <= _MOST_DECOMPOSED:
-        order, sizes = decompose(records, order, sizes, k)
+    order, sizes = decompose(records, *mdav(records, k), k)
     return Partition.from_sequence(order, sizes, k, "start").labels
 
 

@@ -18,11 +18,10 @@ _STACK = 9 * _FAN
 
 
 class Near(NamedTuple):
-    """Of each record, the nearest others by distance; all others are `reach` away or farther."""
+    """The nearest others of each record, by distance."""
 
     numbers: NDArray[np.int32]  # (n, q)
     squares: NDArray[np.float64]  # (n, q) ascending
-    reach: NDArray[np.float64]  # (n,) squared; infinite if all others are listed
 
 
 def find_near(
@@ -35,11 +34,7 @@ def find_near(
     """
     n, d = records.shape
     index = plant(records, np.ones(d))
-    near = Near(
-        np.full((n, q), -1, np.int32),
-        np.zeros((n, q)),
-        np.full(n, np.inf if q == n - 1 else 0.0),
-    )
+    near = Near(np.full((n, q), -1, np.int32), np.zeros((n, q)))
     leaves = len(index.cells)
 
     def search(first: int, last: int) -> None:
@@ -61,24 +56,19 @@ def find_near(
         last = min(leaves, first + _LEAVES_AT_ONCE)
         middle = (first + last) // 2
         run_both(partial(search, first, middle), partial(search, middle, last))
-        if q < n - 1:
-            found = index.numbers[first:last]
-            found = found[found >= 0]
-            near.reach[found] = near.squares[found, -1]
     return near
 
 
 def half_sums(near: Near, k: int) -> NDArray[np.float64]:
-    """What a record pays at least in a group of k, to 0, 1, ..., k - 1 of the other members.
+    """What a record pays at least in a group of k, to 0, 1, ..., k - 1 of the other members: (k, n).
 
     The SSE of k records is the sum of the squared distances of all pairs over k. A pair is paid
     half by each, so a record pays at least its nearest squared distances over 2k. All k - 1 of
     them, summed over the records, bound the SSE of every partition: with these shares no group of k
     costs less than its members pay.
     """
-    n = len(near.numbers)
-    sums = np.zeros((n, k))
-    np.cumsum(near.squares[:, : k - 1], axis=1, out=sums[:, 1:])
+    sums = np.zeros((k, len(near.squares)))
+    np.cumsum(near.squares[:, : k - 1].T, axis=0, out=sums[1:])
     return sums / (2.0 * k)
 
 

@@ -16,8 +16,9 @@ def lloyd_cells(
 ) -> NDArray[np.int64]:
     """The cell of each record: that of the nearest centre, the first of equally near ones.
 
-    At most so many cells: of fewer different records, each has one. Centres settle on a random sample of 1,000 records a cell (the paper takes all): they need not
-    be exact, for they never show. O(n cells d) time.
+    At most so many cells: fewer different records have fewer. Centres settle on a random sample of
+    1,000 records a cell (the paper takes all): they need not be exact, for they never show.
+    O(n cells d) time.
     """
     sample = draw_sample(records, cells, rng)
     found = np.unique(kmeans(sample, cells, rng), return_inverse=True)[1]
