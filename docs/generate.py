@@ -35,7 +35,8 @@ def command_line_page() -> str:
 
     group = typer.main.get_command(app)
     text = f"# Command line\n\nMade by `docs/generate.py` from the commands.\n\n{group.help}\n"
-    text += "\nExit code 0: done. 2: bad input, with one sentence on standard error. 1: a release\nfailed its check and was not published.\n"
+    text += "\nExit code 0: done. 2: bad input, with one sentence on standard error.\n"
+    text += "1: a release failed its check and was not published.\n"
     for name, command in sorted(group.commands.items()):
         text += f"\n## microagg {name}\n\n{command.help}\n"
         if command.params:

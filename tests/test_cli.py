@@ -29,7 +29,7 @@ def read(path):
 def test_the_demo_protects_and_says_so(tmp_path):
     done = run("demo", "--records", "400", "--k", "4", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    original, released = (read(tmp_path / "demo" / f"{n}.csv") for n in ("patients", "protected"))
+    original, released = (read(tmp_path / "demo" / f"{n}.csv") for n in ("patients", "release"))
     assert len(original) == len(released) == 400
     assert "patient" not in released[0]
     for name in example.CONFIDENTIAL:
@@ -40,10 +40,14 @@ def test_the_demo_protects_and_says_so(tmp_path):
         alike[key] = alike.get(key, 0) + 1
     assert min(alike.values()) >= 4
     assert f"at least {min(alike.values())}" in done.stdout
-    assert str(Path("demo") / "protected.csv") in done.stdout
+    assert str(Path("demo") / "release.csv") in done.stdout
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
         "patients.csv",
-        "protected.csv",
+        "recipe.toml",
+        "release.csv",
+        "release.csv.certificate.json",
+        "report-public.html",
+        "report.html",
     ]
 
 
@@ -255,20 +259,21 @@ def test_progress_is_shown_on_a_terminal(tmp_path):
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "microagg", "protect", "survey.csv", "-q", "age,income"]
     command += ["-m", "mdav", "-o", "release.csv"]
-    done = subprocess.run(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False
-    )
-    os.close(theirs)
-    shown = b""
-    # The end of a terminal without a writer is an error on Linux and nothing elsewhere.
-    with suppress(OSError):
-        while more := os.read(ours, 65536):
-            shown += more
-    os.close(ours)
-    assert done.returncode == 0, shown
+    with (tmp_path / "said.txt").open("w") as said:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=said, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        # The end of a terminal without a writer is an error on Linux and nothing elsewhere. It is
+        # read all the while: whoever writes to a full one waits.
+        with suppress(OSError):
+            while more := os.read(ours, 65536):
+                shown += more
+        os.close(ours)
+        assert process.wait() == 0, shown
     assert "━".encode() in shown
-    assert "at least 5 records" in done.stdout
-    assert "━" not in done.stdout
+    said_at_last = (tmp_path / "said.txt").read_text(encoding="utf-8")
+    assert "at least 5 records" in said_at_last
+    assert "━" not in said_at_last
 
 
 def test_json_is_valid_and_alone_on_standard_output(tmp_path):

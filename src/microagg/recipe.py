@@ -143,7 +143,11 @@ class Recipe(_Settings):
             super().__init__(**settings)
         except ValidationError as failure:
             # Of the members of a union, the one that went deepest is the one that was meant.
-            deepest = max(failure.errors(), key=lambda error: len(error["loc"]))
+            # And a misspelt name, which leaves the right one missing, is the better news.
+            deepest = max(
+                failure.errors(),
+                key=lambda error: (error["type"] == "extra_forbidden", len(error["loc"])),
+            )
             raise OptionError(_sentence(deepest)) from None
 
     @model_validator(mode="after")

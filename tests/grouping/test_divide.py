@@ -1,5 +1,6 @@
 """Cells and fewer dimensions: each part against a slow twin, then the methods made of them."""
 
+import itertools
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import microagg
 from microagg.grouping.cluster.mdav import mdav
+from microagg.grouping.divide import lloyd_pca
 from microagg.grouping.divide.blocks import group_block, group_blocks, join_small
 from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
 from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells, nearest_centres
@@ -258,6 +260,40 @@ def test_hybrid_cells_represent_better_than_lloyds():
         cell_of, kept = lloyd_pca_cells(records, 3, 3, reduction, rng, price=price)
         assert kept == 2
         assert error(cell_of) < 0.5 * error(lloyd)
+
+
+@pytest.mark.parametrize("price", [0.0, 0.3])
+@pytest.mark.parametrize("kind", ["gaussian", "clustered", "far away"])
+def test_records_go_where_they_cost_least(kind, price, monkeypatch):
+    records = make(kind, 300, 5, 4)
+    lloyd = lloyd_cells(records, 4, np.random.default_rng(0))
+    monkeypatch.setattr(lloyd_pca, "_ROUNDS", 1)
+    rng = np.random.default_rng(0)
+    cell_of, _ = lloyd_pca_cells(records, 3, 4, Reduction(dimensions=3), rng, price=price)
+    costs = []
+    for cell in range(4):
+        members = records[lloyd == cell]
+        away = ((records - members.mean(axis=0)) ** 2).sum(axis=1)
+        across = naive.reconstruction_errors(records, members, 3)
+        costs.append(price * away + (1 - price) * across)
+    assert np.array_equal(cell_of, np.argmin(costs, axis=0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_round_of_the_hybrid_raises_the_total(kind, monkeypatch):
+    totals = []
+    original = lloyd_pca._assign
+    monkeypatch.setattr(
+        lloyd_pca, "_assign", lambda *given: totals.append(original(*given)) or totals[-1]
+    )
+    for price in (0.0, None):
+        totals.clear()
+        rng = np.random.default_rng(1)
+        lloyd_pca_cells(make(kind, 500, 6, 8), 3, 5, Reduction(dimensions=2), rng, price=price)
+        slack = 1e-9 * max(totals[0], 1e-6)
+        assert all(after <= before + slack for before, after in itertools.pairwise(totals))
+    if kind == "gaussian":
+        assert len(totals) > 3
 
 
 def test_at_the_full_price_the_hybrid_is_lloyds():

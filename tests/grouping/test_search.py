@@ -167,7 +167,7 @@ def test_an_interruption_inside_a_stage_stops_both_threads(monkeypatch):
 
 def test_steps_of_efforts():
     for effort in EFFORTS:
-        assert afforded(6, effort) < 2000
+        assert afforded(6, effort) <= 30_000
         assert afforded(10**6, effort) > afforded(1000, effort)
     assert afforded(1000, "quick") < afforded(1000, "balanced") < afforded(1000, "best")
 
@@ -178,7 +178,7 @@ def test_any_method_can_be_refined(method):
     plain = microagg.partition(X, 3, method)
     refined = microagg.partition(X, 3, method, refine=True)
     assert refined.method == f"{method}+search"
-    assert microagg.information_loss(X, refined) < 0.95 * microagg.information_loss(X, plain)
+    assert microagg.information_loss(X, refined) < 0.97 * microagg.information_loss(X, plain)
     again = microagg.partition(X, 3, method, refine=True)
     assert np.array_equal(again.labels, refined.labels)
     timed = microagg.partition(X, 3, method, refine=0.2)

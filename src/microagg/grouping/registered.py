@@ -284,7 +284,7 @@ ALL = (
             "effort": "quick, balanced (the default) or best: steps by the number of records",
             "steps": "how many steps, instead: the same seed gives the same groups",
             "time_limit": "seconds, instead: groups may differ from run to run",
-            "start": "the method to start from, mdav by default",
+            "start": "the method to start from, mdav by default: soon it makes no difference",
         },
     ),
     Method(

@@ -29,8 +29,8 @@ def refuse_disguised(name: str, array: pa.Array) -> None:
     numbers, dates = rows_like(_NUMBER), rows_like(_DATE)
     if dates > _MOST * total:
         raise InputError(
-            f"column {name!r} holds dates as text; if they are written as YYYY-MM-DD, say so: "
-            f"kinds={{{name!r}: 'date'}}; else write them so, or treat them as categories: 'nominal'"
+            f"column {name!r} holds dates as text; if they are all written as YYYY-MM-DD, say so: "
+            f"kinds={{{name!r}: 'date'}}; otherwise write them so, or declare them 'nominal'"
         )
     if numbers == total and rows_like(_CODE) == 0:
         raise InputError(

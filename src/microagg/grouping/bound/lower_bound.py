@@ -27,6 +27,7 @@ _SLACK = 1e-8
 # The smooth phase stops this near its own optimum, the exact one this near the true one.
 _SMOOTH_ENOUGH = 1e-4
 _OPTIMAL = 1e-6
+_HALF_WAY = 0.5
 # Pricing keeps the distances of all pairs: 200 megabytes for so many records.
 _MOST_RECORDS = 5_000
 # Partial sets looked at for one record; more where progress is too slow.
@@ -164,7 +165,7 @@ def prove(
     if n <= _MOST_RECORDS and in_time():
         if labels is None:
             labels = _start(records, k)
-        _Ascent(records, near, halves, k, labels, proof, target, in_time).run()
+        _Ascent(records, near, halves, k, labels, proof, target, deadline, in_time).run()
     return proof
 
 
@@ -180,11 +181,13 @@ class _Ascent:
         labels: NDArray[np.int64],
         proof: Proof,
         target: float,
+        deadline: float,
         in_time: Callable[[], bool],
     ) -> None:
         self.n, self.k = len(records), k
         self.proof = proof
         self.target = target
+        self.deadline = deadline
         self.in_time = in_time
         self.slack = _SLACK * proof.total * k / self.n
         self.price = partial(price, square_distances(records), halves, k=k, slack=self.slack)
@@ -193,7 +196,6 @@ class _Ascent:
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(labels))[:-1])
         self.pool.add(np.concatenate([_stretches(group, k) for group in groups]))
-        self.prices = _shares(records, labels)
         self.step = 0.5
         self.effort = _EFFORT
 
@@ -203,10 +205,11 @@ class _Ascent:
         self.proof.sets = self.pool.sets
 
     def smooth(self) -> None:
-        prices = self.prices
         temperature = self.proof.total * self.k / self.n / 10.0
         while self.open():
-            still, blur = self.pool.balance(prices, temperature)
+            # From true prices there is only a way up: no set of the pool objects at the start.
+            prices = self.proof.prices.copy()
+            blur = self.pool.balance(prices, temperature)
             if not self.in_time():
                 return
             reached, priced = self.approach(prices)
@@ -239,7 +242,26 @@ class _Ascent:
         self.step = min(1.0, 1.5 * self.step)
         return reached, priced
 
-    def finish(self) -> None: ...
+    def finish(self) -> None:
+        """The last fraction of a percent: linear programmes over the pool, and half the way there.
+
+        Half way, a corner of the pool's prices is less of a corner. Where nothing is in the way,
+        the whole way is tried.
+        """
+        self.step = _HALF_WAY
+        while self.open():
+            best = self.proof.prices
+            found = self.pool.solve(best, self.deadline - time.monotonic())
+            if found is None:
+                return
+            ahead = float(found.sum()) - float(best.sum())
+            if ahead <= _OPTIMAL * self.proof.total:
+                self.proof.optimal = True
+                return
+            _, priced = self.approach(found)
+            new = self.pool.add(priced.sets)
+            if priced.complete:
+                self.step = _HALF_WAY if new else 1.0
 
     def open(self) -> bool:
         """Whether there is time, and something to be gained."""

@@ -55,8 +55,8 @@ class Pool:
         """Cost less what the members pay, of each set."""
         return self.costs - prices[self.sets].sum(axis=1)
 
-    def balance(self, prices: NDArray[np.float64], temperature: float) -> tuple[bool, float]:
-        """Make prices smooth and fair to the sets of the pool; whether still, and the blur.
+    def balance(self, prices: NDArray[np.float64], temperature: float) -> float:
+        """Make prices smooth and fair to the sets of the pool; how far from its best they stay.
 
         The master problem, max sum of u with u(S) <= c(S) for all S of the pool, is softened to
         max sum of u - temperature * sum over S of exp((u(S) - c(S)) / temperature). Each price in
@@ -72,9 +72,32 @@ class Pool:
         starts = np.searchsorted(entries[order], np.arange(len(prices) + 1))
         levels = -self.margins(prices) / temperature
         columns = (order // k).astype(np.int32)
-        still = _balance(starts, columns, levels, prices, temperature, _SWEEPS)
+        _balance(starts, columns, levels, prices, temperature, _SWEEPS)
         heavy = levels[levels > -_WEIGHTLESS]
-        return still, -temperature * float((np.exp(np.minimum(heavy, 0.0)) * heavy).sum())
+        return -temperature * float((np.exp(np.minimum(heavy, 0.0)) * heavy).sum())
+
+    def solve(self, prices: NDArray[np.float64], seconds: float) -> NDArray[np.float64] | None:
+        """The best prices that all sets of the pool bear; none if time runs out.
+
+        The linear programme is stated relative to the prices given: near the optimum its costs are
+        small, and the simplex method has little left to do.
+        """
+        from scipy.optimize import linprog
+        from scipy.sparse import csc_array
+
+        m, k = self.sets.shape
+        cover = csc_array(
+            (np.ones(m * k), self.sets.ravel(), np.arange(0, m * k + 1, k)),
+            shape=(len(prices), m),
+        )
+        found = linprog(
+            self.margins(prices),
+            A_eq=cover,
+            b_eq=np.ones(len(prices)),
+            method="highs-ds",
+            options={"time_limit": max(0.0, seconds)},
+        )
+        return prices + found.eqlin.marginals if found.status == 0 else None
 
 
 @kernel
@@ -114,5 +137,4 @@ def _balance(starts, columns, levels, prices, temperature, sweeps):
             for e in range(starts[i], starts[i + 1]):
                 levels[columns[e]] -= step
         if moved < _STILL * n:
-            return True
-    return False
+            return

@@ -31,32 +31,35 @@ def group_blocks(task: Task, cell_of: NDArray[np.int64], group: Group) -> Groups
     edges = np.concatenate([[0], np.cumsum(counts)])
     order = np.argsort(cell_of, kind="stable")
     lots = task.rng.spawn(counts.size)
-    orders: list[NDArray[np.integer]] = [order] * counts.size
-    sizes: list[NDArray[np.integer]] = [counts] * counts.size
+    found: dict[int, Groups] = {}
     shares = np.zeros(counts.size)
     waiting = np.argsort(counts, kind="stable").tolist()
-    telling = threading.Lock()
+    turn = threading.Lock()
+
+    def next_cell() -> int | None:
+        with turn:
+            return waiting.pop() if waiting else None
 
     def run() -> None:
         try:
-            while waiting:
-                cell = waiting.pop()
+            while (cell := next_cell()) is not None:
                 rows = order[edges[cell] : edges[cell + 1]]
 
                 def report(share: float, cell: int = cell) -> None:
-                    with telling:
+                    with turn:
                         shares[cell] = share * counts[cell] / n
                         task.report(float(shares.sum()))
 
                 block = replace(_part(task, rows), rng=lots[cell], report=report)
-                within, sizes[cell] = group_block(block, group)
-                orders[cell] = rows[within]
+                within, sizes = group_block(block, group)
+                found[cell] = rows[within], sizes
                 report(1.0)
         except BaseException:
             waiting.clear()
             raise
 
     run_both(run, run)
+    orders, sizes = zip(*(found[cell] for cell in range(counts.size)), strict=True)
     return np.concatenate(orders), np.concatenate(sizes)
 
 
@@ -64,8 +67,8 @@ def group_block(task: Task, group: Group) -> Groups:
     """Group the records of one cell, k or more, as they come from wherever cells are kept.
 
     Fewer than 2k are one group. Equal records are grouped without measuring any distance, and so is
-    a point that makes up more than half of a large cell: no method can do better, and most take
-    long to find out.
+    a point that makes up more than half of a large cell: such groups lose nothing, and most methods
+    take long to find them.
     """
     records, k = task.records, task.k
     n = len(records)

@@ -85,7 +85,8 @@ def plan_cells(
 ) -> CellTree:
     """Split space until no cell is expected to have more than `capacity` rows.
 
-    sample: rows as they are, float64, (m, d); `total` is how many rows there are in all.
+    sample: rows as they are, (m, d), finite, m at least 1.
+    total: how many rows there are in all.
     centre, scale: the mean and deviation of each column, of the sample where not given; columns
         with a scale of 0 do not count.
 
@@ -93,10 +94,12 @@ def plan_cells(
     stands out, along its widest column. Equal rows are never told apart: a point repeated too often
     makes a large cell, see `group_block`. O(m d^2 log m) time.
     """
-    m = len(sample)
+    sample = np.ascontiguousarray(sample, np.float64)
+    m, d = sample.shape
     centre = sample.mean(axis=0) if centre is None else np.asarray(centre, float)
     scale = sample.std(axis=0) if scale is None else np.asarray(scale, float)
-    inverse = np.divide(1.0, scale, out=np.zeros(scale.shape), where=scale > 0)
+    counting = scale >= np.finfo(float).tiny
+    inverse = np.divide(1.0, scale, out=np.zeros(d), where=counting)
     scaled = np.ascontiguousarray((sample - centre) * inverse)
     limit = capacity * m / (m if total is None else max(total, m))
     weights: list[NDArray[np.float64]] = []
@@ -122,7 +125,6 @@ def plan_cells(
             waiting += [(rows[~low], number, 1), (rows[low], number, 0)]
         if parent >= 0:
             children[parent][side] = number
-    d = sample.shape[1]
     return CellTree(
         np.array(centre),
         np.array(weights).reshape(-1, d),
@@ -186,9 +188,8 @@ def merge_small(
             sizes[nearest] = whole
             home[home == small] = nearest
         branches[split] = alive
-    first = np.unique(home, return_index=True, return_inverse=True)
-    ranks = np.argsort(np.argsort(first[1]))
-    moved = ranks[first[2]]
+    _, first, number = np.unique(home, return_index=True, return_inverse=True)
+    moved = np.argsort(np.argsort(first))[number]
     return replace(tree, cells=moved[tree.cells]), moved
 
 

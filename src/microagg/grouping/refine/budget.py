@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 # The temperature falls geometrically, by this factor in all; the last steps are made without any.
-_FALL = 300.0
+_FALL = 100.0
 _QUENCHED = 0.05
 # So many stages, unless they became too short to be worth dividing the groups anew.
 _STAGES = 100
@@ -16,20 +16,21 @@ _STEPS_A_CALL = 1 << 20
 _PILOT = 20
 
 # What an effort is: so many steps a record, but no more than so many in all and some a record.
-# A core makes about a million in an eighth of a second.
+# A core makes about ten million steps a second.
 EFFORTS = {
-    "quick": (500, 1_000_000, 10),
-    "balanced": (4_000, 8_000_000, 100),
-    "best": (100_000, 400_000_000, 1_000),
+    "quick": (1_000, 2_000_000, 20),
+    "balanced": (10_000, 16_000_000, 100),
+    "best": (200_000, 400_000_000, 1_000),
 }
-# Few records are soon at their best: so many steps a record for each record there is.
+# Few records are soon at their best: so many steps, and so many a record for each there is.
+_LEAST = 30_000
 _SQUARE = 25
 
 
 def afforded(n: int, effort: str) -> int:
     """How many steps an effort is for n records."""
     each, base, more = EFFORTS[effort]
-    return min(_SQUARE * n * n, each * n, base + more * n)
+    return min(max(_LEAST, _SQUARE * n * n), each * n, base + more * n)
 
 
 class Budget:
@@ -118,7 +119,7 @@ class Budget:
         left = 1.0 - share / (1.0 - _QUENCHED)
         if left <= 0.0:
             return 0.0
-        # Few steps cannot undo what heat has broken up: they start colder.
-        highest = min(1.0, total / (5000.0 * self._n))
+        # Few steps cannot put together what heat has broken up: they start colder.
+        highest = min(1.0, max(0.3, total / (2000.0 * self._n)))
         # Rounded, so that every machine's power gives the same.
         return round(highest * _FALL ** (left - 1.0) * 2.0**30) / 2.0**30

@@ -21,8 +21,9 @@ from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 from microagg.progress import Report, silent
 
-# Leaves that a search for neighbours may look at.
-_LOOKS = 64
+# Leaves that a search for neighbours may look at; fewer where it would take most of the time.
+_LOOKS, _LOOKS_OF_MANY = 64, 16
+_MANY = 50_000
 # A region of about so many records fits a core's cache. Fewer groups are not worth dividing.
 _REGION = 1536
 _GROUPS_A_REGION = 16
@@ -121,7 +122,8 @@ def _enter(records, order, sizes, k):
     """The field, and the groups as they stand in it."""
     n, d = records.shape
     everyone = np.arange(n, dtype=np.int32)
-    rows, lists, squares = nearest_lists(records, everyone, max(12, min(2 * k, 24)), _LOOKS)
+    looks = _LOOKS if n <= _MANY else _LOOKS_OF_MANY
+    rows, lists, squares = nearest_lists(records, everyone, max(12, min(2 * k, 24)), looks)
     number = np.empty(n, np.int32)
     number[rows] = everyone
     points = np.zeros((n, -(-d // LANES) * LANES))
@@ -133,7 +135,7 @@ def _enter(records, order, sizes, k):
         local += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
     local *= 0.5 / min(k, lists.shape[1])
     root = np.sqrt(local)
-    scales = root * np.sqrt(root) * np.sqrt(np.sqrt(_sse(points, *groups) / n))
+    scales = root * np.sqrt(root) * np.sqrt(np.sqrt(local.mean()))
     return _Field(rows, points, number[lists], scales), groups
 
 
