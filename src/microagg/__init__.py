@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from microagg import private
+    from microagg.aggregation.proximity import proximity_centroids
     from microagg.aggregation.values import aggregate
     from microagg.assessment import Assessment, assess
     from microagg.comparison import compare
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from microagg.pipeline import protect
     from microagg.recipe import Recipe
     from microagg.release import Release
+    from microagg.tuning import tune_proximity
 
 __all__ = [
     "Assessment",
@@ -34,7 +37,10 @@ __all__ = [
     "partition",
     "partition_columns",
     "partition_many",
+    "private",
     "protect",
+    "proximity_centroids",
+    "tune_proximity",
 ]
 
 # Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
@@ -55,12 +61,16 @@ _HOMES = {
     "partition_columns": "microagg.grouping.partition",
     "partition_many": "microagg.grouping.partition",
     "protect": "microagg.pipeline",
+    "proximity_centroids": "microagg.aggregation.proximity",
+    "tune_proximity": "microagg.tuning",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("microagg")
+    if name == "private":
+        return import_module("microagg.private")
     if name not in _HOMES:
         raise AttributeError(f"module 'microagg' has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)

@@ -19,6 +19,7 @@ w(S) >= pairs(P) / k - u(P) + the k - |P| least of [distances to P / k + nearest
 records that can be in such an S at all are few; the search goes on among them.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
+
+_ROWS_AT_ONCE = 256
 
 
 class Priced(NamedTuple):
@@ -54,11 +57,12 @@ def price(
     k: int,
     slack: float,
     effort: int,
+    in_time: Callable[[], bool] = lambda: True,
 ) -> Priced:
     """Find the sets of k records that are charged more than they cost, by more than `slack`.
 
     `squares` are the distances of all records, `halves` what `half_sums` says. `effort` limits how
-    many partial sets are looked at for one record. Near the optimum about O(n^2) time for small k;
+    many partial sets are looked at for one record; `in_time` is asked now and then. Near the optimum about O(n^2) time for small k;
     exponential in k at worst. On two threads, the result does not depend on them.
     """
     n = len(squares)
@@ -66,14 +70,19 @@ def price(
     worst = np.full((2, n, k), -1, np.int32)
     given_up = np.zeros(2, np.int64)
 
-    def search(half: int) -> None:
-        given_up[half] = _search(
-            squares, halves, prices, k, slack, effort, half, least[half], worst[half]
+    def search(half: int, first: int, last: int) -> None:
+        given_up[half] += _search(
+            squares, halves, prices, k, slack, effort, first + half, last, least[half], worst[half]
         )
 
-    run_both(partial(search, 0), partial(search, 1))
+    for first in range(0, n, _ROWS_AT_ONCE):
+        last = min(n, first + _ROWS_AT_ONCE)
+        run_both(partial(search, 0, first, last), partial(search, 1, first, last))
+        if not in_time():
+            break
     found = worst.reshape(-1, k)
-    return Priced(least.min(axis=0), found[found[:, 0] >= 0], not given_up.any())
+    complete = last == n and not given_up.any()
+    return Priced(least.min(axis=0), found[found[:, 0] >= 0], complete)
 
 
 @kernel
@@ -92,8 +101,8 @@ def _measure(columns, table):
 
 
 @kernel
-def _search(squares, halves, prices, k, slack, effort, half, least, worst):
-    """Follow all chains from pairs whose first record has this parity; how many had to be left."""
+def _search(squares, halves, prices, k, slack, effort, start, end, least, worst):
+    """Follow the chains from pairs that begin at every other record; how many had to be left."""
     n = prices.size
     share = 1.0 / (k - 1.0)
     # Parts that differ by less may be equal but for rounding.
@@ -113,7 +122,7 @@ def _search(squares, halves, prices, k, slack, effort, half, least, worst):
     limits = np.empty(k + 1)
     for m in range(k + 1):
         limits[m] = -slack * m * (m - 1) / (k * (k - 1.0))
-    for i in range(half, n, 2):
+    for i in range(start, end, 2):
         left = effort
         members[0] = i
         for j in range(i + 1, n):
