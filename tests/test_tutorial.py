@@ -2,17 +2,14 @@
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
-import pytest
-
-from microagg import cli
+from tests.commands import microagg
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.md"
 
 
-def test_the_tutorial_runs(tmp_path, monkeypatch, capsys):
+def test_the_tutorial_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = TUTORIAL.read_text(encoding="utf-8")
     known: dict = {}
@@ -23,10 +20,10 @@ def test_the_tutorial_runs(tmp_path, monkeypatch, capsys):
             exec(compile(block, str(TUTORIAL), "exec"), known)
             continue
         for line in block.splitlines():
-            monkeypatch.setattr(sys, "argv", shlex.split(line.removeprefix("$ ")))
-            with pytest.raises(SystemExit) as done:
-                cli.main()
-            assert done.value.code == 0, (line, capsys.readouterr().err)
+            program, *arguments = shlex.split(line.removeprefix("$ "))
+            assert program == "microagg"
+            done = microagg(*arguments, folder=tmp_path)
+            assert done.code == 0, (line, done.err)
     hospital = tmp_path / "hospital"
     assert (hospital / "again.csv").read_bytes() == (hospital / "safe.csv").read_bytes()
     assert known["release"].certificate.k_found >= 2
