@@ -79,7 +79,9 @@ def _correlations(
     columns: Sequence[Coded], sizes: NDArray[np.int64] | None
 ) -> tuple[tuple[float | None, ...], ...]:
     weights = None if sizes is None else sizes.astype(np.float64)
-    scores = np.stack([_scores(column) for column in columns])
+    scores = np.empty((len(columns), columns[0].values.size))
+    for column, line in zip(columns, scores, strict=True):
+        line[:] = _scores(column)
     if all(column.missing is None for column in columns):
         return _complete_correlations(scores, weights)
     present = [column.missing for column in columns]

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.errors import InputError
-from microagg.table.frames import give_back_memory
+from microagg.table.frames import give_back_memory, in_one_piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,37 +37,40 @@ def count_alike(
     table: pa.Table, names: Sequence[str], entities: NDArray[np.int64] | None = None
 ) -> Alike:
     """Classes of records equal in the columns named. Missing equals missing, NaN equals NaN."""
-    # Numbers keep the count free of column names, which may repeat those of the aggregates.
-    columns = [_comparable(table[name]) for name in names]
-    keys = pa.table(columns, [str(place) for place in range(len(columns))])
+    classes = class_of(table, names)
+    sizes = np.bincount(classes)
     if entities is None:
-        # One thread holds one table of classes; several would not be faster.
-        counting = keys.group_by(keys.column_names, use_threads=False)
-        sizes = counting.aggregate([([], "count_all")])["count_all"].to_numpy()
-        give_back_memory()
         return Alike(sizes, sizes)
-    keys = keys.append_column("entity", pa.array(entities))
-    counted = keys.group_by(keys.column_names[:-1]).aggregate(
-        [([], "count_all"), ("entity", "count_distinct")]
-    )
-    return Alike(counted["count_all"].to_numpy(), counted["entity_count_distinct"].to_numpy())
+    who = int(entities.max()) + 1
+    different = pa.array(classes * who + entities).unique().to_numpy() // who
+    return Alike(sizes, np.bincount(different, minlength=sizes.size))
 
 
 def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
-    """For each record the number of its class, from 0 without gaps."""
-    codes = np.zeros(table.num_rows, np.int64)
+    """For each record the number of its class, from 0 without gaps, in order of appearance.
+
+    Column by column: pairs of the class so far and the next value are numbered by a hash table. So
+    no more than a few numbers a record are held at a time.
+    """
+    classes = np.zeros(table.num_rows, np.int64)
     for name in names:
         try:
-            encoded = _comparable(table[name].combine_chunks()).dictionary_encode("encode")
+            codes = _numbered(_comparable(in_one_piece(table[name])))
         except pa.ArrowNotImplementedError:
             raise InputError(
                 f"column {name!r} is of type {table[name].type}, whose values cannot be compared; "
                 "make it numbers, text or dates"
             ) from None
-        places = encoded.indices.cast(pa.int64()).to_numpy()
-        pairs = codes * (int(places.max()) + 1) + places
-        codes = np.unique(pairs, return_inverse=True)[1]
-    return codes
+        classes *= int(codes.max()) + 1
+        classes += codes
+        classes = _numbered(pa.array(classes)).astype(np.int64)
+    give_back_memory()
+    return classes
+
+
+def _numbered(column: pa.Array) -> NDArray[np.int32]:
+    encoded = column.dictionary_encode("encode")
+    return encoded.indices.to_numpy()
 
 
 def _comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

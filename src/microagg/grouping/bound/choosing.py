@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# Each set grows by so many other records at most, and so many sets go into the programme.
-_WAYS_TO_GROW = 4
-_MOST_COLUMNS = 40_000
+# Each set grows in so many ways at most, and so many sets go into the programme.
+_WAYS_TO_GROW = 3
+_MOST_COLUMNS = 4_000
 _ROWS_AT_ONCE = 1 << 22
 
 Sets = list[NDArray[np.int32]]
@@ -40,7 +40,8 @@ def improve(
     order = np.argsort(labels, kind="stable")
     own = np.split(order.astype(np.int32), np.cumsum(np.bincount(labels))[:-1])
     spent = math.fsum(_margins(records, group[np.newaxis], prices)[0] for group in own)
-    sets = _within(records, k, [*columns, *(group[np.newaxis] for group in own)], spent, prices)
+    # The partition to be improved is always among those to choose from.
+    sets = _within(records, k, columns, spent, prices) + [group[np.newaxis] for group in own]
     members = np.concatenate([part.ravel() for part in sets])
     sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in sets])
     ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -70,21 +71,19 @@ def _within(
     gap: float,
     prices: NDArray[np.float64],
 ) -> Sets:
-    """The distinct groups whose margins are within the gap, and what grows from them."""
+    """The distinct groups with the least margins, and what grows from them, within the gap."""
     layers: Sets = []
     grown = np.empty((0, k), np.int32)
     for size in range(k, 2 * k):
         given = [part for part in columns if part.shape[1] == size]
         layer = _distinct(np.concatenate([grown, *given]).astype(np.int32))
         margins = _margins(records, layer, prices)
-        keep = np.flatnonzero(margins <= gap * (1.0 + 1e-9) + 1e-300)
-        keep = keep[np.argsort(margins[keep], kind="stable")][: _MOST_COLUMNS // 2]
-        layers.append(layer[keep])
-        grown = _grow(records, layer[keep], margins[keep], gap, prices)
-    # What was given without growing anything stays: it holds the partition to be improved.
-    return [layer for layer in layers if len(layer)] + [
-        part for part in columns if part.shape[1] >= 2 * k
-    ]
+        layers.append(layer[margins <= gap])
+        grown = _grow(records, layers[-1], margins[margins <= gap], gap, prices)
+    margins = [_margins(records, layer, prices) for layer in layers]
+    least = np.sort(np.concatenate(margins))[:_MOST_COLUMNS]
+    most = least[-1] if least.size else 0.0
+    return [layer[margin <= most] for layer, margin in zip(layers, margins, strict=True)]
 
 
 def _grow(

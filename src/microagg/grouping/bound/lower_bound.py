@@ -51,7 +51,8 @@ def lower_bound(
 
     X: numbers, (n, d) or (n,), as for `partition`.
     k: the least group size.
-    time_limit: seconds; whenever it strikes, what has been proved so far is returned, and valid.
+    time_limit: seconds, not counting compilation on the first run; whenever it strikes, what has
+        been proved so far is returned, and valid.
     standardize: as for `partition`: bound the SSE of z-scores, or of the numbers as they are.
     upper: labels or a Partition that is known to be good; it helps to start, and work ends when
         the bound has come up to it.
@@ -85,7 +86,7 @@ def lower_bound(
     records, unit = _comparable(numbers, standardize)
     total = float(((records - records.mean(axis=0)) ** 2).sum())
     with watch("bounding the loss", progress) as report:
-        proof = prove(records, k, began + limit, labels, report)
+        proof = prove(records, k, limit, labels, report)
     sse = max(0.0, proof.total * (1.0 - _ROUNDING))
     return Bound(
         sse=math.ldexp(sse, 2 * unit),

@@ -60,7 +60,7 @@ def find_near(
 
 
 def half_sums(near: Near, k: int) -> NDArray[np.float64]:
-    """What a record pays at least in a group of k, to 0, 1, ..., k - 1 of the other members: (k, n).
+    """What records pay at least in a group of k, to 0, 1, ..., k - 1 of the others; (k, n).
 
     The SSE of k records is the sum of the squared distances of all pairs over k. A pair is paid
     half by each, so a record pays at least its nearest squared distances over 2k. All k - 1 of

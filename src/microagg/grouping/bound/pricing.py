@@ -9,9 +9,9 @@ pairs of S. Call it w(S), and the sum of w between one member and the others the
 
 Chains. Parts sum to 2 w(S), so leaving out the member with the largest part takes away 2 w(S) / m
 or more: if m members have w(S) <= t, the others have w <= t (m - 2) / m. Hence every S of k members
-with w(S) <= t < 0 grows from a pair by way of sets of m members with w <= t m (m - 1) / (k (k - 1)),
-and always by the member with the largest part so far. Only such chains are followed: they start
-from few pairs and meet each set once (reverse search).
+with w(S) <= t < 0 grows from a pair by way of sets of m members with w at most
+t m (m - 1) / (k (k - 1)), and always by the member with the largest part so far. Only such chains
+are followed: they start from few pairs and meet each set once (reverse search).
 
 Completion. If S holds P, then k c(S) = sum of squared distances within P, from P to the others, and
 among the others; each of the others pays at least half its nearest distances of the last kind. So
@@ -62,8 +62,9 @@ def price(
     """Find the sets of k records that are charged more than they cost, by more than `slack`.
 
     `squares` are the distances of all records, `halves` what `half_sums` says. `effort` limits how
-    many partial sets are looked at for one record; `in_time` is asked now and then. Near the optimum about O(n^2) time for small k;
-    exponential in k at worst. On two threads, the result does not depend on them.
+    many partial sets are looked at for one record; `in_time` is asked now and then. Near the
+    optimum about O(n^2) time for small k, exponential in k at worst. On two threads, the result
+    does not depend on them.
     """
     n = len(squares)
     least = np.zeros((2, n))
@@ -146,23 +147,23 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
             _weigh(squares[i], squares[j], halves[rest - 1], prices, 1.0 / k, sums[2], gains)
             gains[i] = np.inf
             gains[j] = np.inf
-            for l in range(n):
-                if gains[l] < small[rest - 1]:
+            for extra in range(n):
+                if gains[extra] < small[rest - 1]:
                     t = rest - 1
-                    while t > 0 and small[t - 1] > gains[l]:
+                    while t > 0 and small[t - 1] > gains[extra]:
                         small[t] = small[t - 1]
                         t -= 1
-                    small[t] = gains[l]
+                    small[t] = gains[extra]
             total = pairs[2] / k - paid[2]
             for t in range(rest - 1):
                 total += small[t]
             if total + small[rest - 1] > -slack:
                 continue
             count = 0
-            for l in range(n):
-                if total + gains[l] <= -slack:
-                    candidates[2, count] = l
-                    sums[2, count] = sums[2, l]
+            for extra in range(n):
+                if total + gains[extra] <= -slack:
+                    candidates[2, count] = extra
+                    sums[2, count] = sums[2, extra]
                     count += 1
             counts[2] = count
             places[2] = 0
@@ -171,11 +172,11 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
                 if m == k - 1:
                     left -= 1
                     for p in range(counts[m]):
-                        l = candidates[m, p]
-                        value = (pairs[m] + sums[m, p]) / k - paid[m] - prices[l]
+                        extra = candidates[m, p]
+                        value = (pairs[m] + sums[m, p]) / k - paid[m] - prices[extra]
                         if value <= -slack:
                             left -= 1
-                            members[m] = l
+                            members[m] = extra
                             _keep(members, value, least, worst)
                     m -= 1
                     continue
@@ -184,14 +185,14 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
                     continue
                 at = places[m]
                 places[m] += 1
-                l = candidates[m, at]
-                part = sums[m, at] / k - (paid[m] + m * prices[l]) * share
+                extra = candidates[m, at]
+                part = sums[m, at] / k - (paid[m] + m * prices[extra]) * share
                 if pairs[m] / k - (m - 1) * share * paid[m] + part > limits[m + 1]:
                     continue
                 largest = True
                 for t in range(m):
                     member = members[t]
-                    other = squares[member, l] / k - (prices[member] + prices[l]) * share
+                    other = squares[member, extra] / k - (prices[member] + prices[extra]) * share
                     other += parts[m, t]
                     parts[m + 1, t] = other
                     # Two that tie but for rounding may both be the last: the set is met twice.
@@ -202,17 +203,19 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
                     continue
                 left -= 1
                 parts[m + 1, m] = part
-                members[m] = l
+                members[m] = extra
                 pairs[m + 1] = pairs[m] + sums[m, at]
-                paid[m + 1] = paid[m] + prices[l]
+                paid[m + 1] = paid[m] + prices[extra]
                 rest = k - m - 1
                 for t in range(rest):
                     small[t] = np.inf
                 for p in range(counts[m]):
                     o = candidates[m, p]
                     gain = np.inf
-                    if o != l:
-                        gain = (sums[m, p] + squares[l, o]) / k + halves[rest - 1, o] - prices[o]
+                    if o != extra:
+                        gain = (
+                            (sums[m, p] + squares[extra, o]) / k + halves[rest - 1, o] - prices[o]
+                        )
                     gains[p] = gain
                     if gain < small[rest - 1]:
                         t = rest - 1
@@ -230,7 +233,7 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
                     if total + gains[p] <= -slack:
                         o = candidates[m, p]
                         candidates[m + 1, count] = o
-                        sums[m + 1, count] = sums[m, p] + squares[l, o]
+                        sums[m + 1, count] = sums[m, p] + squares[extra, o]
                         count += 1
                 m += 1
                 counts[m] = count
@@ -242,10 +245,10 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
 @kernel
 def _weigh(one, other, halves, prices, inverse, sums, gains):
     """Distances of all records to a pair, and what they would add to its w at least."""
-    for l in range(gains.size):
-        total = one[l] + other[l]
-        sums[l] = total
-        gains[l] = total * inverse + halves[l] - prices[l]
+    for extra in range(gains.size):
+        total = one[extra] + other[extra]
+        sums[extra] = total
+        gains[extra] = total * inverse + halves[extra] - prices[extra]
 
 
 @kernel

@@ -15,6 +15,7 @@ from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.split import split_sorted
 from microagg.groups import Partition
+from microagg.kernels.compiling import seconds_compiling
 from microagg.progress import Report, silent
 
 # Sets that are charged this much too much, relative to a mean group, are let pass and paid for.
@@ -54,25 +55,25 @@ class Proof:
 def prove(
     records: NDArray[np.float64],
     k: int,
-    deadline: float,
+    seconds: float,
     labels: NDArray[np.int64] | None = None,
     report: Report = silent,
 ) -> Proof:
-    """True prices of the records with as large a sum as can be had until `deadline`.
+    """True prices of the records with as large a sum as can be had in so many seconds.
 
-    The deadline is on the monotonic clock. Up to 5,000 records by column generation, in O(n^2)
+    Waiting for the compiler does not count. Up to 5,000 records by column generation, in O(n^2)
     memory; beyond, and before, by the distances to the nearest. Where the optimum is known at
     once, the prices only sum to it.
     """
     n, d = records.shape
     if k == 1 or n < 2 * k or d == 1:
         return _exact(records, k)
-    began = time.monotonic()
+    began = _clock()
 
     def in_time(_share: float = 0.0) -> bool:
-        now = time.monotonic()
-        report(min(1.0, (now - began) / max(1e-9, deadline - began)))
-        return now < deadline
+        spent = _clock() - began
+        report(min(1.0, spent / max(1e-9, seconds)))
+        return spent < seconds
 
     near = find_near(records, k - 1, in_time)
     halves = half_sums(near, k)
@@ -96,17 +97,21 @@ def prove(
         if not in_time():
             break
         last = rung == k
-        now = time.monotonic()
+        now = _clock()
         start = labels if labels is not None and last else _start(records, rung)
-        target = math.inf if labels is None or not last else _sse_of(records, labels)
+        target = math.inf if labels is None or not last else sse_of(records, labels)
         ascent = _Ascent(records, near, squares, halves, rung, start, proof)
-        ascent.run(target, now + (deadline - now) / (len(rungs) - number), in_time, last)
+        ascent.run(target, now + (began + seconds - now) / (len(rungs) - number), in_time, last)
     if rung < k:
         halves = half_sums(near, k)
         lower = Proof(halves[k - 1].copy(), np.empty((0, k), np.int32), "neighbours", False)
         _climb(proof, rung, lower, k)
         proof = lower
     return proof
+
+
+def _clock() -> float:
+    return time.monotonic() - seconds_compiling()
 
 
 def _rungs(k: int) -> list[int]:
@@ -214,7 +219,7 @@ class _Ascent:
         self.step = _HALF_WAY
         while self.open():
             best = self.proof.prices
-            found = self.pool.solve(best, self.deadline - time.monotonic())
+            found = self.pool.solve(best, self.deadline - _clock())
             if found is None:
                 return
             ahead = float(found.sum()) - float(best.sum())
@@ -227,7 +232,7 @@ class _Ascent:
                 self.step = _HALF_WAY if new else 1.0
 
     def in_time(self) -> bool:
-        return self.tell() and time.monotonic() < self.deadline
+        return self.tell() and _clock() < self.deadline
 
     def open(self) -> bool:
         """Whether there is time, and something to be gained."""
@@ -260,14 +265,14 @@ def _exact(records: NDArray[np.float64], k: int) -> Proof:
         order = np.argsort(records[:, 0], kind="stable")
         sizes = split_sorted(np.ascontiguousarray(records[order, 0]), k)
         labels[order] = np.repeat(np.arange(sizes.size), sizes)
-    return Proof(_shares(records, labels), np.empty((0, k), np.int32), "exact", True)
+    return Proof(shares(records, labels), np.empty((0, k), np.int32), "exact", True)
 
 
-def _sse_of(records: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    return math.fsum(_shares(records, labels))
+def sse_of(records: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    return math.fsum(shares(records, labels))
 
 
-def _shares(records: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def shares(records: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Squared distances of the records to the mean of their group."""
     sizes = np.bincount(labels)[:, np.newaxis]
     means = np.zeros((len(sizes), records.shape[1]))
