@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from microagg.assessment import Assessment, assess
     from microagg.comparison import compare
     from microagg.errors import MicroaggError
+    from microagg.grouping.bound.lower_bound import Bound, lower_bound
     from microagg.grouping.methods import methods
     from microagg.grouping.partition import partition, partition_columns, partition_many
     from microagg.grouping.sequence.univariate import optimal_univariate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assessment",
+    "Bound",
     "MicroaggError",
     "Partition",
     "Recipe",
@@ -32,6 +34,7 @@ __all__ = [
     "compare",
     "information_loss",
     "inspect",
+    "lower_bound",
     "methods",
     "optimal_univariate",
     "partition",
@@ -46,6 +49,7 @@ __all__ = [
 # Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
 _HOMES = {
     "Assessment": "microagg.assessment",
+    "Bound": "microagg.grouping.bound.lower_bound",
     "MicroaggError": "microagg.errors",
     "Partition": "microagg.groups",
     "Recipe": "microagg.recipe",
@@ -55,6 +59,7 @@ _HOMES = {
     "compare": "microagg.comparison",
     "information_loss": "microagg.measure.loss",
     "inspect": "microagg.inspection",
+    "lower_bound": "microagg.grouping.bound.lower_bound",
     "methods": "microagg.grouping.methods",
     "optimal_univariate": "microagg.grouping.sequence.univariate",
     "partition": "microagg.grouping.partition",

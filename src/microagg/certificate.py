@@ -22,8 +22,9 @@ class Certificate:
     """What a release promises and what was found when it was counted anew.
 
     k_found is the least number of records (of entities, where `counts` says so) that share their
-    protected values. Sizes are of the groups so found. Hashes are sha256; that of the release is
-    there once it is written.
+    protected values; sizes are of the groups so found. above_optimum is by how many percent at most
+    the squared distances within the groups exceed the least that any groups of k could have, if
+    that was proved. Hashes are sha256; that of the release is there once it is written.
     """
 
     version: str
@@ -42,6 +43,7 @@ class Certificate:
     columns: tuple[str, ...]
     information_loss: float
     attribute_losses: dict[str, float]
+    above_optimum: float | None = None
     input_sha256: str
     recipe_sha256: str
     release_sha256: str | None = None
@@ -74,6 +76,11 @@ class Certificate:
             "information_loss": {
                 "total": self.information_loss,
                 "attributes": self.attribute_losses,
+                **(
+                    {}
+                    if self.above_optimum is None
+                    else {"percent_above_optimum_at_most": self.above_optimum}
+                ),
             },
             "rows": {"read": self.rows_read, "released": self.rows_released},
             "columns": list(self.columns),

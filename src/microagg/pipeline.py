@@ -12,7 +12,9 @@ from microagg.assessment import measure
 from microagg.certificate import Certificate
 from microagg.describe import attribute, correlations, understood
 from microagg.errors import InputError, OptionError
+from microagg.grouping.bound.lower_bound import lower_bound
 from microagg.grouping.units import Grouped, partition_units
+from microagg.kernels.group_passes import group_scatter
 from microagg.progress import watch
 from microagg.publish import (
     Proximity,
@@ -39,6 +41,7 @@ def protect(
     *,
     recipe: Recipe | None = None,
     measures: bool | None = None,
+    prove: float = 0.0,
     progress: bool | None = None,
     **settings: Any,
 ) -> Release:
@@ -49,6 +52,7 @@ def protect(
         given: settings go before the recipe's own.
     measures: judge risk and utility for the report; None does so up to 100,000 records, for it can
         take longer than the rest. `assess` measures any release later.
+    prove: spend up to so many seconds to prove how far from the least possible loss the groups are.
     progress: show a bar: True always, False never, None when a terminal watches.
 
     The release has the same rows in the same order, without the identifiers; columns that nobody
@@ -65,7 +69,8 @@ def protect(
     published = publish_columns(source, columns, recipe, grouped, weights)
     if measures is None:
         measures = len(grouped.partition) <= _MEASURED_UNASKED
-    return _released(source, recipe, grouped, published, measures, progress)
+    above = _above_optimum(columns, recipe, grouped, prove, progress) if prove else None
+    return _released(source, recipe, grouped, published, measures, above, progress)
 
 
 def settled(recipe: Recipe | None, settings: Mapping[str, Any]) -> Recipe:
@@ -111,7 +116,8 @@ def group(
         recipe.k,
         method=recipe.method,
         seed=recipe.seed,
-        options=recipe.options,
+        options=recipe.method_options(),
+        refine=recipe.refine,
         strata=strata,
         strata_name=" and ".join(repr(name) for name in recipe.within),
         small_strata=recipe.small_strata,
@@ -149,6 +155,7 @@ def _released(
     grouped: Grouped,
     published: list[Published],
     measures: bool,
+    above_optimum: float | None,
     progress: bool | None,
 ) -> Release:
     columns = [each.original for each in published]
@@ -177,6 +184,7 @@ def _released(
         attribute_losses={each.name: each.loss for each in published},
         input_sha256=source.sha256,
         recipe_sha256=recipe.sha256,
+        above_optimum=above_optimum,
         checks=checks,
         notes=(*source.notes, *_notes(recipe, grouped, columns)),
     )
@@ -210,6 +218,30 @@ def _released(
         correlations=together,
         assessment=assessment,
     )
+
+
+def _above_optimum(
+    columns: list[Coded],
+    recipe: Recipe,
+    grouped: Grouped,
+    seconds: float,
+    progress: bool | None,
+) -> float:
+    """By how many percent at most the squared distances within groups exceed the least possible."""
+    if recipe.within or recipe.entity is not None:
+        raise OptionError("prove bounds groups of all records: leave out within and entity, or it")
+    points = as_matrix(columns, recipe.attribute_weights)
+    bound = lower_bound(
+        points,
+        recipe.k,
+        seconds,
+        standardize=False,
+        upper=grouped.partition,
+        progress=progress,
+    )
+    labels, groups = grouped.partition.labels, grouped.partition.n_groups
+    sse = sum(group_scatter(np.ascontiguousarray(column), labels, groups) for column in points.T)
+    return 100.0 * (sse / bound.sse - 1.0) if bound.sse > 0.0 else float(sse > 0.0) * np.inf
 
 
 def _attributes(

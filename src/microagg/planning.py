@@ -103,7 +103,12 @@ def _tried(points: NDArray[np.float64], recipe: Recipe) -> tuple[str, float | No
             for _ in range(2):
                 compiled, started = seconds_compiling(), time.perf_counter()
                 partition(
-                    sample, recipe.k, name, standardize=False, progress=False, **recipe.options
+                    sample,
+                    recipe.k,
+                    recipe.method,
+                    standardize=False,
+                    progress=False,
+                    **recipe.method_options(),
                 )
                 took = time.perf_counter() - started - (seconds_compiling() - compiled)
         except MicroaggError:

@@ -91,6 +91,9 @@ class Recipe(_Settings):
     confidential: columns kept as they are and reported on.
     identifiers: columns dropped.
     method, options, seed: how records are grouped, see `microagg.methods()`.
+    effort: how long the methods "auto" and "search" look for less loss: quick, balanced or best.
+    refine: search on from the method's groups: true, or for so many seconds (then the same recipe
+        may give another release).
     kinds: how a quasi-identifier is treated where its type does not say so: continuous, integer,
         ordinal, nominal, boolean or date.
     orders: the categories of each ordinal column, lowest first.
@@ -117,6 +120,8 @@ class Recipe(_Settings):
     method: str = "auto"
     options: dict[str, Option] = {}
     seed: int = Field(0, ge=0)
+    effort: Literal["quick", "balanced", "best"] | None = None
+    refine: bool | Annotated[float, Field(ge=0, allow_inf_nan=False)] = False
     kinds: dict[str, Kind] = {}
     orders: dict[str, Texts] = {}
     missing: Literal["group", "error"] = "group"
@@ -160,6 +165,11 @@ class Recipe(_Settings):
         for setting in ("distance", "importance"):
             if isinstance(getattr(self, setting), dict):
                 _check_named(self, setting, getattr(self, setting))
+        if self.effort is not None and self.method not in ("auto", "search"):
+            raise OptionError(
+                f'effort is for the methods "auto" and "search", but method is {self.method!r}; '
+                "leave it out, or say refine"
+            )
         if self.aggregate == "proximity" and self.weights is not None:
             raise OptionError(
                 'aggregate="proximity" keeps plain means and variances, not weighted totals; '
@@ -215,6 +225,10 @@ class Recipe(_Settings):
     def sha256(self) -> str:
         """Of the recipe as TOML."""
         return hashlib.sha256(self.to_toml().encode()).hexdigest()
+
+    def method_options(self) -> dict[str, Any]:
+        """What the method is told."""
+        return self.options if self.effort is None else {**self.options, "effort": self.effort}
 
     def columns(self) -> list[str]:
         """Every column that the recipe names, each once."""

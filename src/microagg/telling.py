@@ -119,6 +119,8 @@ def _facts(release: "Release", public: bool) -> tuple[Fact, ...]:
     ]
     if not public:
         facts.append(Fact("information loss", f"{certificate.information_loss:.2f} %"))
+        if certificate.above_optimum is not None:
+            facts.append(Fact("above the optimum, at most", f"{certificate.above_optimum:.2f} %"))
     return tuple(facts)
 
 

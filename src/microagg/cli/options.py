@@ -38,6 +38,12 @@ MethodName = Annotated[
     str | None, typer.Option("-m", "--method", help="How records are grouped: `microagg methods`.")
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same release.")]
+Effort = Annotated[
+    str | None, typer.Option(help="How long auto and search look: quick, balanced or best.")
+]
+Refine = Annotated[
+    float | None, typer.Option(help="Search on from the method's groups for so many seconds.")
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(

@@ -41,6 +41,8 @@ def protect(
     method: options.MethodName = None,
     option: options.Options = None,
     seed: options.Seed = None,
+    effort: options.Effort = None,
+    refine: options.Refine = None,
     kinds: options.Kinds = None,
     orders: options.Orders = None,
     missing: options.Missing = None,
@@ -62,6 +64,10 @@ def protect(
     missing_values: options.MissingValues = None,
     sheet: options.Sheet = None,
     query: options.Query = None,
+    prove: Annotated[
+        float,
+        typer.Option(help="Spend so many seconds on proving how near to the least loss it is."),
+    ] = 0.0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, with time and memory; write nothing.")
     ] = False,
@@ -77,6 +83,8 @@ def protect(
         method=method,
         options=options.method_options(option),
         seed=seed,
+        effort=effort,
+        refine=refine,
         kinds=options.pairs(kinds, "kinds"),
         orders=options.orders(orders),
         missing=missing,
@@ -116,7 +124,7 @@ def protect(
         _plan(source, chosen, json)
         return
     assert output is not None
-    _run(source, chosen, output, report, public, save_recipe, force, json)
+    _run(source, chosen, output, report, public, save_recipe, prove, force, json)
 
 
 def _run(
@@ -126,6 +134,7 @@ def _run(
     report: Path | None,
     public: bool,
     save_recipe: Path | None,
+    prove: float,
     force: bool,
     json: bool,
 ) -> None:
@@ -139,7 +148,7 @@ def _run(
     is_file = not to_stream and form_of(output) != "database"
     written = [path for path in (report, save_recipe) if path is not None]
     refuse_early(source, output, written, force)
-    release = microagg.protect(source, recipe=recipe)
+    release = microagg.protect(source, recipe=recipe, prove=prove)
     release.write(output, force=force)
     if report is not None:
         release.report(report, public=public)
@@ -178,6 +187,12 @@ def _summary(
         f"(0 is none, 100 is one value for all). {seconds:.1f} s{compiled}.",
         soft_wrap=True,
     )
+    if found.above_optimum is not None:
+        console.print(
+            f"At most [bold]{found.above_optimum:.2f} %[/bold] above the least squared distances "
+            "that any groups of this size could have.",
+            soft_wrap=True,
+        )
     for note in found.notes:
         console.print(f"Note: {note}", soft_wrap=True, markup=False)
     for what, where in files.items():

@@ -38,6 +38,7 @@ def partition_units(
     method: str,
     seed: int,
     options: dict[str, Any],
+    refine: bool | float = False,
     strata: Codes | None = None,
     strata_name: str = "",
     small_strata: str = "error",
@@ -82,7 +83,8 @@ def partition_units(
                         "be left; lower k or take coarser strata"
                     )
                 units, stratum_of = units[kept], stratum_of[kept]
-    found = _partition_strata(units, k, stratum_of, method, seed, options, progress)
+    settings = {"method": method, "seed": seed, "refine": refine, **options}
+    found = _partition_strata(units, k, stratum_of, settings, progress)
     labels = found.labels
     if entities is not None:
         entity_kept, kept = kept, None if kept is None else kept[entities]
@@ -100,15 +102,11 @@ def _partition_strata(
     units: NDArray[np.float64],
     k: int,
     strata: Codes | None,
-    method: str,
-    seed: int,
-    options: dict[str, Any],
+    settings: dict[str, Any],
     progress: bool | None,
 ) -> Partition:
     if strata is None:
-        return partition(
-            units, k, method, seed=seed, standardize=False, progress=progress, **options
-        )
+        return partition(units, k, standardize=False, progress=progress, **settings)
     order = np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(strata))
     labels = np.empty(strata.size, np.int64)
@@ -117,9 +115,7 @@ def _partition_strata(
         for end in ends.tolist():
             rows = order[start:end]
             if rows.size:
-                part = partition(
-                    units[rows], k, method, seed=seed, standardize=False, progress=False, **options
-                )
+                part = partition(units[rows], k, standardize=False, progress=False, **settings)
                 labels[rows] = part.labels + groups
                 groups += part.n_groups
                 used.add(part.method)
