@@ -77,19 +77,17 @@ def _within(
     for size in range(k, 2 * k):
         given = [part for part in columns if part.shape[1] == size]
         layer = _distinct(np.concatenate([grown, *given]).astype(np.int32))
-        margins = _margins(records, layer, prices)
-        layers.append(layer[margins <= gap])
-        grown = _grow(records, layers[-1], margins[margins <= gap], gap, prices)
-    margins = [_margins(records, layer, prices) for layer in layers]
-    least = np.sort(np.concatenate(margins))[:_MOST_COLUMNS]
+        layers.append(layer[_margins(records, layer, prices) <= gap])
+        grown = _grow(records, layers[-1], gap, prices)
+    all_margins = [_margins(records, layer, prices) for layer in layers]
+    least = np.sort(np.concatenate(all_margins))[:_MOST_COLUMNS]
     most = least[-1] if least.size else 0.0
-    return [layer[margin <= most] for layer, margin in zip(layers, margins, strict=True)]
+    return [layer[margin <= most] for layer, margin in zip(layers, all_margins, strict=True)]
 
 
 def _grow(
     records: NDArray[np.float64],
     sets: NDArray[np.int32],
-    margins: NDArray[np.float64],
     gap: float,
     prices: NDArray[np.float64],
 ) -> NDArray[np.int32]:
@@ -102,7 +100,8 @@ def _grow(
         some = sets[first : first + max(1, _ROWS_AT_ONCE // n)]
         centres = records[some].mean(axis=1)
         away = squares - 2.0 * centres @ records.T + (centres**2).sum(axis=1)[:, np.newaxis]
-        after = margins[first : first + len(some), np.newaxis] + away * (m / (m + 1.0)) - prices
+        margins = _margins(records, some, prices)
+        after = margins[:, np.newaxis] + away * (m / (m + 1.0)) - prices
         np.put_along_axis(after, some.astype(np.int64), np.inf, axis=1)
         best = np.argpartition(after, ways - 1, axis=1)[:, :ways]
         rows, picks = np.nonzero(np.take_along_axis(after, best, axis=1) <= gap)

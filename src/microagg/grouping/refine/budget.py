@@ -9,7 +9,7 @@ _FALL = 100.0
 _QUENCHED = 0.05
 # So many stages, unless they became too short to be worth dividing the groups anew.
 _STAGES = 100
-_STEPS_A_RECORD = 100
+_STEPS_A_RECORD = 30
 # A region is not annealed for longer at a time: it cannot be interrupted.
 _STEPS_A_CALL = 1 << 20
 # What the first stage tries of each record, to learn how fast this machine is.

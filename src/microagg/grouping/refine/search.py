@@ -22,10 +22,11 @@ from microagg.kernels.threads import run_both
 from microagg.progress import Report, silent
 
 # Leaves that a search for neighbours may look at; fewer where it would take most of the time.
-_LOOKS, _LOOKS_OF_MANY = 64, 16
+_LOOKS, _LOOKS_OF_MANY = 64, 32
 _MANY = 50_000
-# A region of about so many records fits a core's cache. Fewer groups are not worth dividing.
-_REGION = 1536
+# The most records in a region: among ten attributes, smaller ones are all border. And the fewest
+# groups.
+_REGION = 24_576
 _GROUPS_A_REGION = 16
 
 Seen = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
