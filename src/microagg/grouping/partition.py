@@ -33,7 +33,7 @@ def partition(
         Without missing or infinite values.
     k: the least group size.
     method: a name from `methods()`; "auto" picks by n, d and k: search, but univariate, which is
-        optimal, for one column. The result's `method` says which.
+        optimal, for one column, and lloyd-mdav for very many. The result's `method` says which.
     seed: methods that draw lots give the same result for the same seed, whatever the threads.
     standardize: give every column the same weight by z-scores; otherwise distances are taken on the
         numbers as they are. Constant columns never count.

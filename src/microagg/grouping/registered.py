@@ -29,6 +29,8 @@ from microagg.grouping.sequence.split import split_sequence, split_sorted
 from microagg.grouping.sequence.tour import order_by_tour
 
 Order = NDArray[np.int32]
+# More records would wait longer, and need more memory, than to read and write them.
+_SEARCHED_UNASKED = 200_000
 
 
 def _split(task: Task, order: Order) -> Groups:
@@ -168,7 +170,7 @@ def _choose(n: int, d: int, _k: int, integer: bool) -> str:
         return "univariate"
     if integer:
         return "tsp" if n <= 10_000 else "npn"
-    return "search"
+    return "search" if n <= _SEARCHED_UNASKED else "lloyd-mdav"
 
 
 def _unreachable(_task: Task) -> Groups:
@@ -178,7 +180,8 @@ def _unreachable(_task: Task) -> Groups:
 ALL = (
     Method(
         "auto",
-        "search; univariate for one column; about integers tsp, or npn beyond 10,000 records",
+        "search; lloyd-mdav beyond 200,000 records; univariate for one column; about integers tsp, "
+        "or npn beyond 10,000 records",
         "microagg",
         "as the method picked",
         _unreachable,

@@ -63,8 +63,9 @@ def lower_bound(
     m (k - 1) / (k (m - 1)) <= 1 times the group's SSE, for a pair is in C(m - 2, k - 2) of them.
     So any partition is worth a weighting of sets of k that costs no more, and prices u with
     u(S) <= SSE(S) for all S of k records have a sum below every partition's SSE: this is the dual
-    of the set-partitioning linear programme (du Merle, Hansen, Jaumard and Mladenovic 1999 use it
-    for k-means; Aloise, Hansen and Rocha for microaggregation), solved by column generation.
+    of the set-partitioning linear programme, solved by column generation. Aloise, Hansen, Rocha and
+    Santi, "Column generation bounds for numerical microaggregation" (2014), do so too; that groups
+    of k suffice, the pricing and the smooth master problem are ours.
 
     Any prices are made true by one pricing. Let r_i <= 0 bound w(S) = SSE(S) - u(S) from below over
     the S with i. Then w(S) >= max over S of r_i >= sum over S of r_i / k, hence u_i + r_i / k are
