@@ -101,6 +101,14 @@ def test_the_command(tmp_path):
     assert again.code == 2
     assert "has spent 1" in again.err
     assert not (tmp_path / "two.csv").exists()
+    piped = commands.microagg(
+        "private", "-", "-e", "1", "-b", "age=0:110", "-o", "-",
+        folder=tmp_path, stdin=(tmp_path / "survey.csv").read_bytes(),
+    )  # fmt: skip
+    assert piped.code == 0, piped.err
+    assert piped.out.splitlines()[0] == "age"
+    assert len(piped.out.splitlines()) == 61
+    assert "differential privacy" in piped.err
     asked = ("private", "survey.csv", "-e", "1", "-b", "age=0:110", "-o", "x.csv")
     sentence = commands.refusal(*asked, "-m", "mdav", folder=tmp_path)
     assert "partition-conditional" in sentence

@@ -68,6 +68,8 @@ def private(
         raise OptionError("--epsilon must be given, for example --epsilon 1")
     if output is None:
         raise OptionError("-o says where the release goes, for example -o release.csv")
+    if json and output == "-":
+        raise OptionError("--json and -o - both want standard output; write the release to a file")
     if limit is not None and ledger is None:
         raise OptionError("--limit needs --ledger, the file that adds up what was spent")
     refuse_early(source, output, [] if report is None else [report], force)
@@ -89,7 +91,7 @@ def private(
     if json:
         options.say_json({"guarantee": found.guarantee.to_dict(), "release": output})
         return
-    print(found.guarantee.text)
+    print(found.guarantee.text, file=sys.stderr if output == "-" else sys.stdout)
     for what, where in (("release", output), ("report", report)):
         if where is not None:
             print(f"  {what:<12}{where}", file=sys.stderr)

@@ -6,6 +6,9 @@ costs no privacy.
 
 import json
 import os
+import shutil
+import sys
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +28,7 @@ from microagg.table.checks import sha256_of
 from microagg.table.columns import encode
 from microagg.table.exporting import read_back, same_columns
 from microagg.table.frames import as_arrow
+from microagg.table.opening import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from microagg.private.releasing import PrivateRelease
@@ -36,7 +40,8 @@ def write(release: "PrivateRelease", target: str | os.PathLike[str], force: bool
     form = formats.form_of(address)
     table = _as_table(release.data)
     path = Path(address)
-    layout = None if form == "database" else formats.layout_for(path, None, None)
+    file = Path("release.csv") if address == STANDARD_STREAM else path
+    layout = None if form == "database" else formats.layout_for(file, None, None)
 
     def check(found: pa.Table) -> None:
         same = same_columns(form, found, table, layout) if found.num_rows == table.num_rows else {}
@@ -45,6 +50,15 @@ def write(release: "PrivateRelease", target: str | os.PathLike[str], force: bool
 
     if form == "database":
         formats.write_database(table, address, check, force)
+        return
+    if address == STANDARD_STREAM:
+        with tempfile.TemporaryDirectory(prefix="microagg-") as folder:
+            beside = Path(folder) / "release.csv"
+            formats.write_file(form, table, beside, layout)
+            check(read_back(form, beside, table, layout))
+            with beside.open("rb") as stream:
+                shutil.copyfileobj(stream, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
         return
     refuse_overwriting(path, None, force)
     with whole_path(path) as temporary:
