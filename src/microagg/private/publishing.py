@@ -56,8 +56,8 @@ def write(release: "PrivateRelease", target: str | os.PathLike[str], force: bool
             beside = Path(folder) / "release.csv"
             formats.write_file(form, table, beside, layout)
             check(read_back(form, beside, table, layout))
-            with beside.open("rb") as stream:
-                shutil.copyfileobj(stream, sys.stdout.buffer)
+            with beside.open("rb") as written:
+                shutil.copyfileobj(written, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
     refuse_overwriting(path, None, force)
