@@ -190,7 +190,8 @@ def test_several_numbers_of_clusters_are_never_worse_than_one_of_them():
 def test_auto_picks_by_size():
     from microagg.grouping.registered import _choose
 
-    assert {_choose(n, 5, 3, False) for n in (100, 10_000, 10**6)} == {"search"}
+    assert {_choose(n, 5, 3, False) for n in (100, 10_000, 200_000)} == {"search"}
+    assert _choose(10**6, 5, 3, False) == "lloyd-mdav"
     assert _choose(10**6, 1, 3, False) == "univariate"
     assert [_choose(n, 5, 3, True) for n in (100, 10**6)] == ["tsp", "npn"]
 
