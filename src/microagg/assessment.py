@@ -13,6 +13,8 @@ from microagg.errors import InputError, OptionError
 from microagg.measure.anonymity import closeness, diversity
 from microagg.measure.change import category_loss, numeric_loss, share_changed
 from microagg.measure.figures import judge
+from microagg.measure.interval import interval_disclosure, sdid
+from microagg.measure.statistics import changes, eigenvalue_distance, il1s, paired
 from microagg.progress import Report, silent, watch
 from microagg.recipe import ReadingSettings
 from microagg.table.checks import fingerprint
@@ -204,6 +206,33 @@ def measure(
         },
         notes=notes,
     )
+
+
+def sampled_figures(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[dict[str, Any], int]:
+    """The figures that a sample of the records can tell, and of how many it tells them.
+
+    Linkage is not among them: in a sample everybody is easier to find than among all.
+    """
+    numeric = [pair for pair in pairs if pair[1].numeric]
+    whole = np.ones(pairs[0][0].values.size, bool)
+    for column in (column for pair in numeric for column in pair):
+        if column.missing is not None:
+            whole &= ~column.missing
+    if not numeric or not whole.any():
+        return {}, int(whole.sum())
+    pair = paired(
+        *(np.column_stack([_numbers(pair[side])[whole] for pair in numeric]) for side in (0, 1))
+    )
+    change = changes(pair)
+    return {
+        "interval": sdid(pair).total,
+        "range_interval": interval_disclosure(pair, width=5.0, basis="range").total,
+        "rank_interval": interval_disclosure(pair, width=5.0, basis="rank").total,
+        "il1s": il1s(pair),
+        "correlation_change": change.correlations,
+        "largest_correlation_change": change.largest_correlation,
+        "eigenvalue_distance": eigenvalue_distance(pair),
+    }, int(whole.sum())
 
 
 def _paired_rows(before: Opened, after: Opened, key: str | None) -> NDArray[np.int64] | None:

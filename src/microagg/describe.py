@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from microagg.arrays import centred
 from microagg.errors import MicroaggError
+from microagg.kernels.compiling import kernel
 from microagg.report.story import Attribute, Bar, Correlations, Role
 from microagg.table.columns import Coded, decode, encode, ticks_a_day
 from microagg.table.opening import Origin, readable
@@ -38,6 +39,30 @@ def understood(name: str, array: pa.Array, origin: Origin) -> Coded | None:
         return None
 
 
+class Bins(NamedTuple):
+    """Equally wide bins of a histogram, in the terms of a column's values."""
+
+    edges: NDArray[np.float64]
+
+    def counts(self, values: NDArray) -> NDArray[np.int64]:
+        """How many values lie in each bin; those outside count in the outermost. O(n) time."""
+        counts = np.zeros(self.edges.size - 1, np.int64)
+        _count(np.ascontiguousarray(values, np.float64), self.edges, counts)
+        return counts
+
+
+class Side(NamedTuple):
+    """What is told of a column before or after: sums only, so parts of a table can be added up.
+
+    counts: of each bin or category.
+    """
+
+    missing: int
+    counts: NDArray[np.int64]
+    mean: float | str | None = None
+    deviation: float | None = None
+
+
 def attribute(
     role: Role,
     after: Coded,
@@ -46,15 +71,54 @@ def attribute(
     changed: float | None = None,
 ) -> Attribute:
     """One column as a page shows it; without `before`, from the release alone."""
-    told: dict[str, Any] = {"missing_after": _missing(after), "loss": loss, "changed": changed}
-    if before is not None:
-        told["missing_before"] = _missing(before)
-    if after.numeric and after.kind != "ordinal":
-        told["mean_after"], told["deviation_after"] = _moments(after)
-        if before is not None:
-            told["mean_before"], told["deviation_before"] = _moments(before)
-    bars = _bins(after, before) if after.categories is None else _counts(after, before)
-    return Attribute(name=after.name, role=role, kind=after.kind, bars=bars, **told)  # type: ignore[arg-type]
+    bins = None
+    if after.categories is None:
+        shown = present(after)
+        bins = _bins(after, shown if before is None else np.concatenate([present(before), shown]))
+    then = None if before is None else _side(before, bins)
+    return described(role, after, bins, _side(after, bins), then, loss, changed)
+
+
+def described(
+    role: Role,
+    column: Coded,
+    bins: Bins | None,
+    after: Side,
+    before: Side | None,
+    loss: float | None = None,
+    changed: float | None = None,
+) -> Attribute:
+    """One column as a page shows it, from what was counted of it; only its kind is looked at."""
+    olds = None if before is None else before.counts
+    if column.categories is not None:
+        bars = _category_bars(column, after.counts, olds)
+    else:
+        bars = () if bins is None else _bin_bars(column, bins, after.counts, olds)
+    return Attribute(
+        name=column.name,
+        role=role,
+        kind=column.kind,  # type: ignore[arg-type]
+        bars=bars,
+        mean_before=None if before is None else before.mean,
+        mean_after=after.mean,
+        deviation_before=None if before is None else before.deviation,
+        deviation_after=after.deviation,
+        missing_before=None if before is None else before.missing,
+        missing_after=after.missing,
+        loss=loss,
+        changed=changed,
+    )
+
+
+def _side(column: Coded, bins: Bins | None) -> Side:
+    return Side(missing_in(column), counted(column, bins), *_moments(column))
+
+
+def counted(column: Coded, bins: Bins | None) -> NDArray[np.int64]:
+    """How often each category or bin appears."""
+    if column.categories is not None:
+        return np.bincount(present(column), minlength=len(column.categories))
+    return np.empty(0, np.int64) if bins is None else bins.counts(present(column))
 
 
 def correlations(
@@ -66,13 +130,18 @@ def correlations(
 
     sizes: if `after` is group by group, how many records each group has.
     """
-    chosen = [place for place, column in enumerate(after) if column.numeric][:_MOST_CORRELATED]
+    chosen = correlated(after)
     if len(chosen) < 2:
         return None
     names = tuple(after[place].name for place in chosen)
     then = None if before is None else _correlations([before[place] for place in chosen], None)
     now = _correlations([after[place] for place in chosen], sizes)
     return Correlations(names, then, now)
+
+
+def correlated(columns: Sequence[Coded]) -> list[int]:
+    """Which columns are correlated with each other: the first of those that have distances."""
+    return [place for place, column in enumerate(columns) if column.numeric][:_MOST_CORRELATED]
 
 
 def _correlations(
@@ -103,7 +172,13 @@ def _complete_correlations(
         scores *= np.sqrt(weights)
     products = scores @ scores.T
     lengths = np.sqrt(np.diagonal(products))
-    spreads = np.outer(lengths, lengths)
+    return ratios(products, np.outer(lengths, lengths))
+
+
+def ratios(
+    products: NDArray[np.float64], spreads: NDArray[np.float64]
+) -> tuple[tuple[float | None, ...], ...]:
+    """A table of correlations; None where there is no spread to speak of."""
     return tuple(
         tuple(
             float(np.clip(product / spread, -1.0, 1.0)) if 0.0 < spread < np.inf else None
@@ -116,7 +191,7 @@ def _complete_correlations(
 def _scores(column: Coded) -> NDArray[np.float64]:
     """Numbers to correlate; zero where missing."""
     scores = np.zeros(column.values.size)
-    values = _present(column)
+    values = present(column)
     if values.size:
         scores[slice(None) if column.missing is None else ~column.missing] = centred(values)
     return scores
@@ -131,7 +206,8 @@ def _correlation(
     if missing is not None:
         one, other = one[~missing], other[~missing]
         weights = None if weights is None else weights[~missing]
-    if one.size < 2:
+    # Of equal values, rounding of their mean would leave a spread that is none.
+    if one.size < 2 or np.ptp(one) == 0.0 or np.ptp(other) == 0.0:
         return None
     one = one - np.average(one, weights=weights)
     other = other - np.average(other, weights=weights)
@@ -150,11 +226,13 @@ def _either(
     return one | other
 
 
-def _missing(column: Coded) -> int:
+def missing_in(column: Coded) -> int:
+    """How many records have no value."""
     return 0 if column.missing is None else int(column.missing.sum())
 
 
-def _present(column: Coded) -> NDArray:
+def present(column: Coded) -> NDArray:
+    """The values of the records that have one."""
     return column.values if column.missing is None else column.values[~column.missing]
 
 
@@ -164,8 +242,8 @@ def _unit(column: Coded) -> float:
 
 
 def _moments(column: Coded) -> tuple[float | str | None, float | None]:
-    values = _present(column)
-    if values.size == 0:
+    values = present(column)
+    if values.size == 0 or not has_moments(column):
         return None, None
     origin = values.min()
     if values.dtype.kind == "f":
@@ -174,16 +252,27 @@ def _moments(column: Coded) -> tuple[float | str | None, float | None]:
     else:
         # Distances from the least always fit into as many bits, if these have no sign.
         offsets = (values.astype(np.uint64) - origin.astype(np.uint64)).astype(np.float64)
-    offsets *= _unit(column)
     with np.errstate(over="ignore", invalid="ignore"):
-        deviation = float(offsets.std())
-        mean = float(origin) * _unit(column) + float(offsets.mean())
+        return told_moments(column, origin, float(offsets.mean()), float(offsets.std()))
+
+
+def has_moments(column: Coded) -> bool:
+    """Whether a mean says something: ranks and categories have none."""
+    return column.numeric and column.kind != "ordinal"
+
+
+def told_moments(
+    column: Coded, origin: float | int | np.number, mean: float, deviation: float
+) -> tuple[float | str | None, float | None]:
+    """Mean and deviation in the column's own terms; `mean` is counted from `origin`."""
     if not np.isfinite(deviation):
         return None, None
     if column.kind == "date":
-        middle = np.array([origin + np.int64(np.rint(offsets.mean()))])
+        # Halves go up, not to even, which would depend on the origin.
+        middle = np.array([origin + np.int64(np.floor(mean + 0.5))])
         return _as_text(column, middle)[0], deviation * column.step / ticks_a_day(column.type)
-    return mean, deviation
+    unit = _unit(column)
+    return float(origin) * unit + mean * unit, deviation * unit
 
 
 def _as_text(column: Coded, values: NDArray) -> list[str]:
@@ -195,30 +284,43 @@ def _as_text(column: Coded, values: NDArray) -> list[str]:
         return [str(value) for value in values.tolist()]
 
 
-def _bins(after: Coded, before: Coded | None) -> tuple[Bar, ...]:
-    shown = _present(after)
-    original = None if before is None else _present(before)
-    both = shown if original is None else np.concatenate([original, shown])
-    if both.size == 0:
-        return ()
-    low, high = (float(value) for value in np.quantile(both, [_TAIL, 1.0 - _TAIL]))
+def _bins(column: Coded, values: NDArray) -> Bins | None:
+    if values.size == 0:
+        return None
+    low, high = middle_of(values)
     if not low < high:
-        low, high = float(both.min()), float(both.max())
+        low, high = float(values.min()), float(values.max())
+    return bins_between(column, low, high)
+
+
+def middle_of(values: NDArray) -> tuple[float, float]:
+    """Where all but the outermost lie, who would leave the rest of a histogram empty."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = np.quantile(values, [_TAIL, 1.0 - _TAIL])
+    return float(low), float(high)
+
+
+def bins_between(column: Coded, low: float, high: float) -> Bins | None:
+    """Bins for the numbers of a column; None where they lie too far apart to be drawn."""
     if not np.isfinite(high - low):
-        return ()
+        return None
     bins = _BINS
-    if after.whole and high - low < _BINS:
+    if column.whole and high - low < _BINS:
         # A bin a whole number: counts of whole numbers in other bins would comb.
         low, high, bins = low - 0.5, high + 0.5, round(high - low) + 1
     elif low == high:
         low, high, bins = low - 0.5, high + 0.5, 1
     # Where floats lie no denser than the edges, these could step back by rounding.
-    edges = np.maximum.accumulate(np.linspace(low, high, bins + 1))
-    counts = np.histogram(np.clip(shown, low, high), edges)[0]
-    olds = None if original is None else np.histogram(np.clip(original, low, high), edges)[0]
-    unit = _unit(after)
-    if after.kind == "date":
-        names = _as_text(after, np.rint(edges).astype(np.int64))
+    return Bins(np.maximum.accumulate(np.linspace(low, high, bins + 1)))
+
+
+def _bin_bars(
+    column: Coded, bins: Bins, counts: NDArray[np.int64], olds: NDArray[np.int64] | None
+) -> tuple[Bar, ...]:
+    edges = bins.edges
+    unit = _unit(column)
+    if column.kind == "date":
+        names = _as_text(column, np.rint(edges).astype(np.int64))
     else:
         names = [f"{edge * unit:.6g}" for edge in edges]
     return tuple(
@@ -227,24 +329,21 @@ def _bins(after: Coded, before: Coded | None) -> tuple[Bar, ...]:
             float(edges[place] * unit),
             float(edges[place + 1] * unit),
             None if olds is None else int(olds[place]),
-            int(counts[place]),
+            int(count),
         )
-        for place in range(bins)
+        for place, count in enumerate(counts)
     )
 
 
-def _counts(after: Coded, before: Coded | None) -> tuple[Bar, ...]:
-    kinds = 0 if after.categories is None else len(after.categories)
-    if kinds == 0:
-        return ()
-    counts = np.bincount(_present(after), minlength=kinds)
-    olds = None if before is None else np.bincount(_present(before), minlength=kinds)
+def _category_bars(
+    column: Coded, counts: NDArray[np.int64], olds: NDArray[np.int64] | None
+) -> tuple[Bar, ...]:
     size = counts if olds is None else np.maximum(counts, olds)
     shown = np.flatnonzero(size)
-    if after.kind != "ordinal":
+    if column.kind != "ordinal":
         shown = shown[np.argsort(-size[shown], kind="stable")]
     shown, rest = shown[:_MOST_CATEGORIES], shown[_MOST_CATEGORIES:]
-    names = _as_text(after, shown)
+    names = _as_text(column, shown)
     bars = [
         Bar(name, None, None, None if olds is None else int(olds[code]), int(counts[code]))
         for name, code in zip(names, shown.tolist(), strict=True)
@@ -253,3 +352,19 @@ def _counts(after: Coded, before: Coded | None) -> tuple[Bar, ...]:
         old = None if olds is None else int(olds[rest].sum())
         bars.append(Bar(f"{rest.size} others", None, None, old, int(counts[rest].sum())))
     return tuple(bars)
+
+
+@kernel
+def _count(values, edges, counts):
+    bins = counts.size
+    low, high = edges[0], edges[bins]
+    a_unit = bins / (high - low) if low < high else 0.0
+    for i in range(values.size):
+        value = min(max(values[i], low), high)
+        place = min(max(np.int64((value - low) * a_unit), 0), bins - 1)
+        # A guess that rounding may have led astray: the edges decide.
+        while place > 0 and value < edges[place]:
+            place -= 1
+        while place < bins - 1 and value >= edges[place + 1]:
+            place += 1
+        counts[place] += 1

@@ -1,6 +1,6 @@
 """The journey of a table: in, grouped, replaced, checked, out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from microagg.publish import (
 from microagg.recipe import Recipe
 from microagg.release import Release, check_release, sizes_of
 from microagg.report.story import Attribute
+from microagg.table.coding import Coding
 from microagg.table.columns import Coded, encode
 from microagg.table.frames import Frame
 from microagg.table.matrix import as_matrix
@@ -186,7 +187,17 @@ def _released(
         recipe_sha256=recipe.sha256,
         above_optimum=above_optimum,
         checks=checks,
-        notes=(*source.notes, *_notes(recipe, grouped, columns)),
+        notes=(
+            *source.notes,
+            *notes_on(
+                recipe,
+                columns,
+                source.frame.rows,
+                small=grouped.small,
+                moved=grouped.moved,
+                crossed=grouped.crossed,
+            ),
+        ),
     )
     looked_at = {
         name: understood(name, released.column(name), source.origin) for name in recipe.confidential
@@ -262,22 +273,33 @@ def _attributes(
     )
 
 
-def _notes(recipe: Recipe, grouped: Grouped, columns: list[Coded]) -> list[str]:
+def notes_on(
+    recipe: Recipe,
+    columns: Sequence[Coded | Coding],
+    rows: int,
+    *,
+    small: int,
+    moved: int,
+    crossed: bool,
+) -> list[str]:
+    """What a person should know who decides about the release.
+
+    small, moved: strata that were too small, and the records in them; crossed: they were merged.
+    """
     notes = []
-    if grouped.small:
-        done = "merged with others" if grouped.crossed else "dropped from the release"
+    if small:
+        done = "merged with others" if crossed else "dropped from the release"
         notes.append(
-            f"{grouped.small} strata had fewer than {recipe.k} members; their {grouped.moved} "
-            f"records were {done}."
+            f"{small} strata had fewer than {recipe.k} members; their {moved} records were {done}."
         )
     for column in columns:
         kinds = 0 if column.categories is None else len(column.categories)
-        if column.kind == "nominal" and kinds > max(20, column.values.size / (2 * recipe.k)):
+        if column.kind == "nominal" and kinds > max(20, rows / (2 * recipe.k)):
             notes.append(
                 f"{column.name} has {kinds} different values: if it identifies people, drop it as "
                 "an identifier instead."
             )
-    if recipe.weights is not None and any(column.missing is not None for column in columns):
+    if recipe.weights is not None and any(column.has_gaps for column in columns):
         notes.append(
             "Groups publish a value for all their records, also for those that had none, so "
             "weighted totals of columns with missing values change."

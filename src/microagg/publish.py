@@ -78,10 +78,7 @@ def publish(
 
     Numbers keep their distance where `proximity` asks for it; categories and ranks never do.
     """
-    centres, empty = _centres(column, groups, weights, proximity)
-    if not column.whole:
-        centres = centres if decimals is None else _rounded(centres, decimals)
-        centres = centres + 0.0  # there is one zero, not two
+    centres, empty = centres_of(column, groups, weights, decimals, proximity)
     after = centres[groups.labels]
     blank = empty[groups.labels] if empty.any() else None
     measure = numeric_loss if column.numeric else category_loss
@@ -91,6 +88,21 @@ def publish(
     if proximity is not None and column.categories is None:
         satisfied = _satisfied(column, after, proximity)
     return Published(column, groups, centres, empty, loss, changed, satisfied)
+
+
+def centres_of(
+    column: Coded,
+    groups: Partition,
+    weights: NDArray[np.float64] | None = None,
+    decimals: int | None = None,
+    proximity: Proximity | None = None,
+) -> tuple[NDArray, NDArray[np.bool_]]:
+    """What each group publishes, and which groups publish no value."""
+    centres, empty = _centres(column, groups, weights, proximity)
+    if not column.whole:
+        centres = centres if decimals is None else _rounded(centres, decimals)
+        centres = centres + 0.0  # there is one zero, not two
+    return centres, empty
 
 
 def _centres(

@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from microagg.assessment import Assessment
 from microagg.certificate import Certificate, Check
+from microagg.describe import attribute, correlations, understood
 from microagg.errors import InputError, OptionError, PromiseError
 from microagg.files import whole_path
 from microagg.groups import Partition
 from microagg.recipe import Recipe
 from microagg.report.story import Attribute, Correlations
 from microagg.table import formats
+from microagg.table.columns import encode
 from microagg.table.exporting import as_exported, layout_for, read_back, same_columns
-from microagg.table.frames import as_arrow
+from microagg.table.frames import Frame, as_arrow
 from microagg.table.opening import STANDARD_STREAM, Origin
 from microagg.table.recount import Alike, count_alike
 
@@ -78,6 +80,27 @@ class Release:
         from microagg.telling import story_of
 
         write(story_of(self, public=public), Path(path))
+
+    def class_sizes(self) -> NDArray[np.int64]:
+        """How many records look alike, class by class."""
+        frame = Frame(self.data)
+        table = pa.table([frame.column(name) for name in self.counted], list(self.counted))
+        return count_alike(table, self.counted, self.entities).sizes
+
+    def shown_alone(self) -> tuple[tuple[Attribute, ...], Correlations | None]:
+        """The columns and how they go together, by the release alone."""
+        frame = Frame(self.data)
+        kinds = {each.name: each.kind for each in self.attributes}
+        columns = [
+            encode(name, frame.column(name), kinds[name], self.recipe.orders.get(name))
+            for name in self.recipe.quasi_identifiers
+        ]
+        shown = [attribute("quasi-identifier", column) for column in columns]
+        for name in self.recipe.confidential:
+            column = understood(name, frame.column(name), self.origin)
+            if column is not None:
+                shown.append(attribute("confidential", column))
+        return tuple(shown), correlations(columns, None)
 
     def _write_file(self, path: Path, force: bool) -> None:
         refuse_overwriting(path, self.origin.path, force)
@@ -189,7 +212,9 @@ def certificate_path(path: Path) -> Path:
 def refuse_early(source: str, output: str, others: Sequence[Path], force: bool) -> None:
     """Refuse what would be refused at the end anyway, before any work is done."""
     form = formats.form_of(output)
-    is_file = source != STANDARD_STREAM and formats.form_of(source) != "database"
+    is_file = source != STANDARD_STREAM and (
+        Path(source).is_dir() or formats.form_of(source) != "database"
+    )
     origin = Path(source) if is_file else None
     paths = list(others)
     if form == "database":

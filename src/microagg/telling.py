@@ -4,17 +4,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from microagg.describe import attribute, correlations, understood
 from microagg.measure.figures import FIGURES
 from microagg.recipe import Recipe
-from microagg.report.story import Attribute, Correlations, Fact, Figure, Story
-from microagg.table.columns import Coded, encode
-from microagg.table.frames import Frame
-from microagg.table.recount import count_alike
+from microagg.report.story import Attribute, Fact, Figure, Story
 
 if TYPE_CHECKING:
+    from microagg.large import LargeRelease
     from microagg.release import Release
 
 _TREATMENTS = {
@@ -27,18 +23,16 @@ _TREATMENTS = {
 }
 
 
-def story_of(release: "Release", *, public: bool) -> Story:
+def story_of(release: "Release | LargeRelease", *, public: bool) -> Story:
     """What the report says; a public one says only what the release itself shows."""
     certificate, recipe = release.certificate, release.recipe
-    frame = Frame(release.data)
-    table = pa.table([frame.column(name) for name in release.counted], list(release.counted))
-    sizes = count_alike(table, release.counted, release.entities).sizes
-    size, groups = np.unique(sizes, return_counts=True)
+    size, groups = np.unique(release.class_sizes(), return_counts=True)
     if public:
-        attributes, together = _from_release_alone(release)
+        attributes, together = release.shown_alone()
     else:
         attributes, together = release.attributes, release.correlations
     units = certificate.counts
+    measured_notes = () if release.assessment is None else release.assessment.notes
     return Story(
         title=release.origin.name if not public else "Protected release",
         public=public,
@@ -56,7 +50,7 @@ def story_of(release: "Release", *, public: bool) -> Story:
         figures=() if public else _figures(release),
         attributes=attributes,
         correlations=together,
-        notes=() if public else certificate.notes,
+        notes=() if public else (*certificate.notes, *measured_notes),
         certificate=_certificate_rows(release, public),
         recipe=_public_recipe(recipe).to_toml() if public else recipe.to_toml(),
         reproduce="" if public else _command(release),
@@ -65,7 +59,7 @@ def story_of(release: "Release", *, public: bool) -> Story:
     )
 
 
-def _guarantee(release: "Release") -> tuple[str, ...]:
+def _guarantee(release: "Release | LargeRelease") -> tuple[str, ...]:
     certificate, recipe = release.certificate, release.recipe
     units = certificate.counts
     columns = ", ".join(recipe.quasi_identifiers)
@@ -109,7 +103,7 @@ def _limits(recipe: Recipe) -> tuple[str, ...]:
     return tuple(limits)
 
 
-def _facts(release: "Release", public: bool) -> tuple[Fact, ...]:
+def _facts(release: "Release | LargeRelease", public: bool) -> tuple[Fact, ...]:
     certificate = release.certificate
     facts = [
         Fact("k found", certificate.k_found),
@@ -124,7 +118,7 @@ def _facts(release: "Release", public: bool) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _figures(release: "Release") -> tuple[Figure, ...]:
+def _figures(release: "Release | LargeRelease") -> tuple[Figure, ...]:
     told = [
         Figure(
             "Information loss",
@@ -176,7 +170,7 @@ def _figures(release: "Release") -> tuple[Figure, ...]:
     return tuple(told)
 
 
-def _done(release: "Release", public: bool) -> tuple[str, ...]:
+def _done(release: "Release | LargeRelease", public: bool) -> tuple[str, ...]:
     certificate, recipe = release.certificate, release.recipe
     steps = []
     if recipe.identifiers:
@@ -209,7 +203,7 @@ def _done(release: "Release", public: bool) -> tuple[str, ...]:
 
 
 def _roles(
-    release: "Release", attributes: tuple[Attribute, ...]
+    release: "Release | LargeRelease", attributes: tuple[Attribute, ...]
 ) -> tuple[tuple[str, str, str], ...]:
     recipe = release.recipe
     kinds = {each.name: each.kind for each in attributes}
@@ -227,7 +221,9 @@ def _roles(
     return tuple(rows)
 
 
-def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str], ...]:
+def _certificate_rows(
+    release: "Release | LargeRelease", public: bool
+) -> tuple[tuple[str, str], ...]:
     certificate = release.certificate
     rows = [(check.promise, "yes" if check.kept else "NO") for check in certificate.checks]
     rows += [
@@ -251,22 +247,6 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
     return tuple(rows)
 
 
-def _from_release_alone(release: "Release") -> tuple[tuple[Attribute, ...], Correlations | None]:
-    frame, recipe = Frame(release.data), release.recipe
-    kinds = {each.name: each.kind for each in release.attributes}
-    shown: list[Attribute] = []
-    columns: list[Coded] = []
-    for name in recipe.quasi_identifiers:
-        column = encode(name, frame.column(name), kinds[name], recipe.orders.get(name))
-        columns.append(column)
-        shown.append(attribute("quasi-identifier", column))
-    for name in recipe.confidential:
-        column_or_none = understood(name, frame.column(name), release.origin)
-        if column_or_none is not None:
-            shown.append(attribute("confidential", column_or_none))
-    return tuple(shown), correlations(columns, None)
-
-
 def _public_recipe(recipe: Recipe) -> Recipe:
     """Without lists of categories and of stand-ins, which may name what nobody publishes."""
     kept = recipe.model_dump(exclude_unset=True, exclude={"orders", "reading"})
@@ -274,7 +254,7 @@ def _public_recipe(recipe: Recipe) -> Recipe:
     return Recipe(**kept)
 
 
-def _command(release: "Release") -> str:
+def _command(release: "Release | LargeRelease") -> str:
     return (
         f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml -o release.csv"
     )

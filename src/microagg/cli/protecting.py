@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -11,6 +11,8 @@ from microagg.cli import options
 from microagg.errors import OptionError
 
 if TYPE_CHECKING:
+    from microagg.engine.spark import SparkRelease
+    from microagg.large import LargeRelease
     from microagg.release import Release
 
 
@@ -68,6 +70,23 @@ def protect(
         float,
         typer.Option(help="Spend so many seconds on proving how near to the least loss it is."),
     ] = 0.0,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where the work is done: memory, disk (in parts, for tables of any size) or "
+            "spark; auto is memory if the table fits."
+        ),
+    ] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(help="How much memory may be used, such as 4GB; else what is free."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run on disk was cut off.")
+    ] = False,
+    master: Annotated[
+        str | None, typer.Option(help="The Spark cluster, such as spark://host:7077.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, with time and memory; write nothing.")
     ] = False,
@@ -124,7 +143,31 @@ def protect(
         _plan(source, chosen, json)
         return
     assert output is not None
-    _run(source, chosen, output, report, public, save_recipe, prove, force, json)
+    where = _Where(engine, memory, resume, master)
+    _run(source, chosen, output, report, public, save_recipe, prove, force, json, where)
+
+
+class _Where(NamedTuple):
+    engine: str
+    memory: str | None
+    resume: bool
+    master: str | None
+
+    def settled(self, source: str, output: str, prove: float) -> str:
+        """The engine that is to be used, once it is clear that it can."""
+        from microagg.large import engine_for
+
+        engine = engine_for(source, self.engine, self.memory, self.resume)
+        if self.resume and engine != "disk":
+            raise OptionError("--resume goes on with a run on disk; leave it out here")
+        if self.master is not None and engine != "spark":
+            raise OptionError("--master names a Spark cluster; say --engine spark too")
+        if engine != "memory":
+            if prove:
+                raise OptionError("--prove needs the whole table in memory; leave it out")
+            if output == "-":
+                raise OptionError("in parts a release goes to a file, not to standard output")
+        return engine
 
 
 def _run(
@@ -137,19 +180,24 @@ def _run(
     prove: float,
     force: bool,
     json: bool,
+    where: _Where,
 ) -> None:
-    import microagg
     from microagg.kernels.compiling import seconds_compiling
-    from microagg.release import certificate_path, refuse_early
+    from microagg.release import certificate_path, refuse_early, refuse_overwriting
     from microagg.table.formats import form_of
 
     started, compiled = time.perf_counter(), seconds_compiling()
     to_stream = output == "-"
     is_file = not to_stream and form_of(output) != "database"
     written = [path for path in (report, save_recipe) if path is not None]
-    refuse_early(source, output, written, force)
-    release = microagg.protect(source, recipe=recipe, prove=prove)
-    release.write(output, force=force)
+    engine = where.settled(source, output, prove)
+    if engine == "spark":
+        # What it writes, a folder on some file system, it looks after itself.
+        for path in written:
+            refuse_overwriting(path, None, force)
+    else:
+        refuse_early(source, output, written, force)
+    release = _released(source, output, recipe, engine, where, prove, force)
     if report is not None:
         release.report(report, public=public)
     if save_recipe is not None:
@@ -157,6 +205,8 @@ def _run(
     files = {"release": output if not to_stream else "standard output"}
     if is_file:
         files["certificate"] = str(certificate_path(Path(output)))
+    if engine != "memory":
+        files["plan"] = f"{output}.plan.json"
     if report is not None:
         files["report"] = str(report)
     if save_recipe is not None:
@@ -169,8 +219,33 @@ def _run(
         _summary(release, files, seconds, seconds_compiling() - compiled, to_stream)
 
 
+def _released(
+    source: str, output: str, recipe: Any, engine: str, where: _Where, prove: float, force: bool
+) -> "Release | LargeRelease | SparkRelease":
+    """The release, written."""
+    if engine == "spark":
+        from microagg.spark import protect_path
+
+        return protect_path(source, output, recipe, master=where.master, force=force)
+    if engine == "disk":
+        from microagg.large import protect_large
+
+        return protect_large(
+            source, output, recipe=recipe, memory=where.memory, resume=where.resume, force=force
+        )
+    import microagg
+
+    release = microagg.protect(source, recipe=recipe, prove=prove)
+    release.write(output, force=force)
+    return release
+
+
 def _summary(
-    release: "Release", files: dict[str, str], seconds: float, compiling: float, to_stream: bool
+    release: "Release | LargeRelease | SparkRelease",
+    files: dict[str, str],
+    seconds: float,
+    compiling: float,
+    to_stream: bool,
 ) -> None:
     from rich.console import Console
 

@@ -3,7 +3,7 @@
 import hashlib
 import importlib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from microagg.errors import InputError, OptionError
 
 _DAY_ZERO = "1970-01-01T"
+
+Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
 
 def require(module: str, doing: str, extra: str) -> Any:
@@ -42,7 +44,12 @@ def check_names(names: list[str], what: str) -> None:
 def check_table(table: pa.Table, what: str) -> None:
     """Refuse a table that cannot be used: no columns, nameless or repeated names, no rows."""
     check_names(table.column_names, what)
-    if table.num_rows == 0:
+    check_rows(table.num_rows, what)
+
+
+def check_rows(rows: int, what: str) -> None:
+    """Refuse a table without rows."""
+    if rows == 0:
         raise InputError(f"{what} has no rows: there is nothing to group")
 
 
@@ -69,7 +76,7 @@ def fingerprint(table: pa.Table) -> str:
         digest.update(part)
 
     for field, column in zip(table.schema, table.columns, strict=True):
-        column = _decoded(column)
+        column = plain(column)
         add(field.name.encode())
         add(str(column.type).encode())
         add(len(column).to_bytes(8, "little"))
@@ -81,33 +88,45 @@ def fingerprint(table: pa.Table) -> str:
 def _canonical(column: pa.ChunkedArray) -> list[bytes | memoryview]:
     """Validity and values as bytes that do not depend on chunks or on what nulls hide."""
     valid = np.packbits(column.is_valid().to_numpy()).tobytes()
-    kind = column.type
-    if kind in (pa.string_view(), pa.string(), pa.large_string()):
-        column = column.cast(pa.large_string()).cast(pa.large_binary())
-        kind = column.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    column = bare(column)
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
         full = column.fill_null(b"")
-        lengths = pc.binary_length(full).cast(pa.int64()).to_numpy().tobytes()
-        return [valid, lengths, b"".join(chunk for chunk in map(_bytes_of, full.chunks))]
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.uint8())
-    elif pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-        column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+        return [valid, lengths_of(full), b"".join(map(bytes_of, full.chunks))]
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return [valid, column.fill_null(0).to_numpy().tobytes()]
     return [valid, repr(column.to_pylist()).encode()]
 
 
-def _bytes_of(chunk: pa.Array) -> bytes:
-    chunk = chunk.cast(pa.large_binary())
-    if len(chunk) == 0:
+def bare(column: Column) -> Column:
+    """Texts as bytes, truth values and moments as integers, all else as it is."""
+    kind = column.type
+    if kind in (pa.string_view(), pa.string(), pa.large_string()):
+        return column.cast(pa.large_string()).cast(pa.large_binary())
+    if pa.types.is_boolean(kind):
+        return column.cast(pa.uint8())
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    return column
+
+
+def lengths_of(full: pa.Array | pa.ChunkedArray) -> bytes:
+    """How long each entry of a column of bytes is."""
+    lengths: bytes = pc.binary_length(full).cast(pa.int64()).to_numpy().tobytes()
+    return lengths
+
+
+def bytes_of(full: pa.Array) -> bytes:
+    """The bytes of all entries in a row."""
+    full = full.cast(pa.large_binary())
+    if len(full) == 0:
         return b""
-    offsets = np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk) + 1]
-    data = chunk.buffers()[2]
+    offsets = np.frombuffer(full.buffers()[1], np.int64)[full.offset :][: len(full) + 1]
+    data = full.buffers()[2]
     return b"" if data is None else data[offsets[0] : offsets[-1]].to_pybytes()
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def plain(column: Column) -> Column:
+    """The values that a dictionary column stands for."""
     if pa.types.is_dictionary(column.type):
         return column.cast(column.type.value_type)
     return column
@@ -115,7 +134,7 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def decoded(table: pa.Table) -> pa.Table:
     """The same table with dictionary columns as the plain values they stand for."""
-    columns = [_decoded(column) for column in table.columns]
+    columns = [plain(column) for column in table.columns]
     return pa.table(columns, names=table.column_names)
 
 
@@ -170,7 +189,7 @@ def cast_like(table: pa.Table, schema: pa.Schema) -> pa.Table:
     columns = []
     for field, column in zip(schema, table.columns, strict=True):
         try:
-            columns.append(_cast(_decoded(column), field.type))
+            columns.append(_cast(plain(column), field.type))
         except pa.ArrowException:
             raise InputError(
                 f"column {field.name!r} came back as {column.type}, which cannot be read as "

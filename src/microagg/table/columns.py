@@ -47,6 +47,11 @@ class Coded:
         return self.kind not in ("nominal", "boolean")
 
     @property
+    def has_gaps(self) -> bool:
+        """Whether some values are missing."""
+        return self.missing is not None
+
+    @property
     def varies(self) -> bool:
         """Whether there is something to lose: two values that differ."""
         present = self.values if self.missing is None else self.values[~self.missing]
@@ -75,8 +80,8 @@ def encode(
     if declared_missing is not None and declared_missing.any():
         array = pc.if_else(pa.array(declared_missing), pa.scalar(None, array.type), array)
     if kind is None:
-        kind = "ordinal" if order is not None else _kind_of(name, array)
-    if kind in _CATEGORIES:
+        kind = "ordinal" if order is not None else kind_of(name, array)
+    if is_category(kind):
         return _categories(name, array, kind, order)
     text = array.type if _is_text(array.type) else None
     if text is not None:
@@ -115,7 +120,13 @@ def _decode(coded: Coded, values: NDArray, missing: NDArray[np.bool_]) -> pa.Arr
     return pa.array(values, mask=missing).cast(coded.type, safe=False)
 
 
-def _kind_of(name: str, array: pa.Array) -> str:
+def is_category(kind: str) -> bool:
+    """Whether columns of this kind have categories, with or without an order."""
+    return kind in _CATEGORIES
+
+
+def kind_of(name: str, array: pa.Array) -> str:
+    """How a column is treated if nobody says how, by its type."""
     kind = array.type
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "continuous"

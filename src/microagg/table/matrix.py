@@ -39,9 +39,9 @@ def _width(column: Coded) -> int:
 
 
 def _width_of_values(column: Coded) -> int:
-    if column.numeric or column.categories is None or len(column.categories) <= 2:
+    if column.numeric or column.categories is None:
         return 1
-    return min(len(column.categories), _MOST_INDICATORS)
+    return width_of_corners(len(column.categories))
 
 
 def _fill(column: Coded, part: NDArray[np.float64]) -> None:
@@ -71,18 +71,26 @@ def _scores(column: Coded) -> NDArray[np.float64]:
 
 
 def _place_categories(column: Coded, part: NDArray[np.float64]) -> None:
-    width = part.shape[1]
     kinds = 0 if column.categories is None else len(column.categories)
-    if width == 1:
-        corners = np.arange(max(kinds, 1.0))[:, np.newaxis]
-    elif kinds == width:
-        # Two categories differ in two coordinates: each counts half of a squared distance of one.
-        corners = np.eye(kinds) * np.sqrt(0.5)
-    else:
-        rng = np.random.default_rng(kinds)
-        corners = rng.choice([-1.0, 1.0], (kinds, width)) * np.sqrt(0.5 / width)
-    part[:] = corners[column.values]
+    part[:] = corners_of(kinds)[column.values]
     # The mean of all is where a record without a value stands.
     present = part if column.missing is None else part[~column.missing]
     if present.size:
         part -= present.mean(axis=0)
+
+
+def width_of_corners(kinds: int) -> int:
+    """How many coordinates so many categories have."""
+    return 1 if kinds <= 2 else min(kinds, _MOST_INDICATORS)
+
+
+def corners_of(kinds: int) -> NDArray[np.float64]:
+    """Where so many categories stand, (kinds, width): any two are one apart, or nearly so."""
+    width = width_of_corners(kinds)
+    if width == 1:
+        return np.arange(max(kinds, 1.0))[:, np.newaxis]
+    if kinds == width:
+        # Two categories differ in two coordinates: each counts half of a squared distance of one.
+        return np.eye(kinds) * np.sqrt(0.5)
+    signs = np.random.default_rng(kinds).choice([-1.0, 1.0], (kinds, width))
+    return signs * np.sqrt(0.5 / width)

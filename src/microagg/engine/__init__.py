@@ -1,0 +1,1 @@
+"""Tables larger than memory: planned on a sample, protected block by block."""

@@ -1,0 +1,408 @@
+"""The plan of a large release: everything that must be known of the whole table to work in parts.
+
+Made once, from one look at every row and a sample; then rows find their cells, and cells their
+groups, by the plan alone: on one machine or many, today or again after a failure. It is plain data
+and is kept beside the release. It tells averages and borders of the original: not for the public.
+"""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.engine.sample import Sample
+from microagg.engine.strata import ObservedStrata, Strata
+from microagg.errors import InputError, OptionError
+from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
+from microagg.grouping.methods import check_options, find
+from microagg.recipe import Recipe
+from microagg.table.coding import Coding, Observed
+from microagg.table.columns import Coded
+
+# Numbers in a cell: enough that its borders cost little, few enough that a cell is quickly done.
+_CELL_NUMBERS = 1 << 21
+_CELL_ROWS = (1 << 14, 1 << 19)
+DROPPED = -1
+
+
+class Survey:
+    """One look at every row, in parts: what the columns and strata are, and a sample."""
+
+    def __init__(self, recipe: Recipe, schema: pa.Schema) -> None:
+        check_suitable(recipe)
+        self.recipe = recipe
+        self.rows = 0
+        self.columns = [
+            Observed(name, schema.field(name).type, recipe.kinds.get(name), recipe.orders.get(name))
+            for name in recipe.quasi_identifiers
+        ]
+        self.strata = ObservedStrata(recipe.within) if recipe.within else None
+        self.sample = Sample()
+        self.weight = 0.0
+
+    def add(self, part: pa.RecordBatch, rows: NDArray[np.int64]) -> None:
+        """Take the next part; rows: the number of each of its rows."""
+        self.rows += part.num_rows
+        for column in self.columns:
+            column.add(part.column(column.name))
+        table = pa.Table.from_batches([part])
+        if self.strata is not None:
+            self.strata.add(table.select(self.recipe.within))
+        if self.recipe.weights is not None:
+            self.weight += float(weights_of(self.recipe, part).sum())
+        self.sample.add(table, rows)
+
+    def merge(self, other: Self) -> None:
+        """Take what somebody else saw of other rows, the sample excepted."""
+        self.rows += other.rows
+        self.weight += other.weight
+        for column, theirs in zip(self.columns, other.columns, strict=True):
+            column.merge(theirs)
+        if self.strata is not None and other.strata is not None:
+            self.strata.merge(other.strata)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How rows find their cells and what is done there.
+
+    method: that of every cell, chosen for the table as a whole.
+    capacity: how many rows a cell is meant to have at most.
+    trees: of splits of space; without strata there is one. Leaves of all trees are numbered in one
+        line: tree t has the leaves from first_leaf[t] on.
+    stratum_of: for each stratum the one that it counts as, or DROPPED.
+    strata_leaf: for each stratum the leaf that it is in, whole, with others; or -2 - t if tree t
+        divides it.
+    cell_of: the cell of each leaf, once leaves were counted and small ones merged.
+    """
+
+    recipe: Recipe
+    source: Mapping[str, Any]
+    method: str
+    rows: int
+    capacity: int
+    codings: tuple[Coding, ...]
+    trees: tuple[CellTree, ...]
+    first_leaf: NDArray[np.int64]
+    leaves: int
+    strata: Strata | None = None
+    stratum_of: NDArray[np.int64] | None = None
+    strata_leaf: NDArray[np.int64] | None = None
+    small: int = 0
+    moved: int = 0
+    cell_of: NDArray[np.int64] | None = None
+
+    @property
+    def width(self) -> int:
+        """How many coordinates a record has."""
+        return sum(coding.width for coding in self.codings)
+
+    @property
+    def called(self) -> str:
+        """The method, and whether a search goes on from it."""
+        refined = self.recipe.refine is not False and self.method != "search"
+        return f"{self.method}+search" if refined else self.method
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the method is told."""
+        options = self.recipe.method_options()
+        if self.method == self.recipe.method:
+            return options
+        # What moves the choice of a method means nothing to some of the chosen.
+        shared = set(find(self.recipe.method).options) - set(find(self.method).options)
+        return {name: value for name, value in options.items() if name not in shared}
+
+    @property
+    def crossed(self) -> bool:
+        """Whether some groups cross strata, for small ones were merged."""
+        return self.small > 0 and self.recipe.small_strata == "merge"
+
+    def code(self, part: pa.RecordBatch | pa.Table) -> list[Coded]:
+        """The quasi-identifiers of some rows as numbers."""
+        return [coding.code(_piece(part, coding.name)) for coding in self.codings]
+
+    def place(self, columns: Sequence[Coded]) -> NDArray[np.float64]:
+        """Where records stand, (n, width)."""
+        points = np.empty((columns[0].values.size, self.width))
+        start = 0
+        for coding, column in zip(self.codings, columns, strict=True):
+            part = points[:, start : start + coding.width]
+            coding.fill(column, part)
+            part *= self.recipe.attribute_weights.get(coding.name, 1.0)
+            start += coding.width
+        return points
+
+    def strata_of(self, part: pa.RecordBatch | pa.Table) -> NDArray[np.int64] | None:
+        """The stratum of each row, small ones merged; None where there are no strata."""
+        if self.strata is None or self.stratum_of is None:
+            return None
+        names = list(self.strata.names)
+        table = pa.table([_piece(part, name) for name in names], names)
+        return self.stratum_of[self.strata.code(table)]
+
+    def leaf_of(
+        self, points: NDArray[np.float64], strata: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
+        """The leaf that each record lies in; DROPPED for records that are left out."""
+        if strata is None or self.strata_leaf is None:
+            return assign(self.trees[0], points)
+        leaves = np.where(strata == DROPPED, DROPPED, self.strata_leaf[strata])
+        for tree in np.unique(leaves[leaves < DROPPED]).tolist():
+            rows = np.flatnonzero(leaves == tree)
+            number = -2 - tree
+            leaves[rows] = self.first_leaf[number] + assign(self.trees[number], points[rows])
+        return leaves
+
+    def pieces(self, rows: int) -> list[slice]:
+        """A cell in pieces that can be worked on: one, unless equal records made it far too large.
+
+        Equal records cannot be told apart by planes, and groups of them lose nothing.
+        """
+        count = max(1, rows // (4 * self.capacity))
+        borders = np.linspace(0, rows, count + 1).astype(int).tolist()
+        return [slice(*borders[place : place + 2]) for place in range(count)]
+
+    def with_counts(self, counts: NDArray[np.int64]) -> Self:
+        """The plan once the records of each leaf were counted: leaves with too few are merged."""
+        cell_of = np.arange(self.leaves)
+        for number, tree in enumerate(self.trees):
+            first = self.first_leaf[number]
+            last = first + tree.n_cells
+            _, moved = merge_small(tree, counts[first:last], self.recipe.k)
+            home = np.full(tree.n_cells, tree.n_cells)
+            np.minimum.at(home, moved, np.arange(tree.n_cells))
+            cell_of[first:last] = first + home[moved]
+        numbered = np.unique(cell_of, return_inverse=True)[1]
+        return replace(self, cell_of=numbered)
+
+    def to_json(self) -> str:
+        """The plan as text; `from_json` makes the same of it to the last bit."""
+        told = {
+            "microagg_plan": 1,
+            "recipe": self.recipe.to_dict(),
+            "source": dict(self.source),
+            "method": self.method,
+            "rows": self.rows,
+            "capacity": self.capacity,
+            "columns": [coding.to_dict() for coding in self.codings],
+            "types": _packed(pa.schema([(c.name, c.type) for c in self.codings]).empty_table()),
+            "categories": [
+                None if c.categories is None else _packed(pa.table([c.categories], ["categories"]))
+                for c in self.codings
+            ],
+            "trees": [tree.to_dict() for tree in self.trees],
+            "first_leaf": self.first_leaf.tolist(),
+            "leaves": self.leaves,
+            "strata": None if self.strata is None else _packed(self.strata.table),
+            "stratum_of": _listed(self.stratum_of),
+            "strata_leaf": _listed(self.strata_leaf),
+            "small": self.small,
+            "moved": self.moved,
+            "cell_of": _listed(self.cell_of),
+        }
+        return json.dumps(told)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The plan that `to_json` wrote down."""
+        try:
+            told = json.loads(text)
+            types = _unpacked(told["types"]).schema
+            categories = [
+                None if packed is None else _unpacked(packed).column(0).combine_chunks()
+                for packed in told["categories"]
+            ]
+            return cls(
+                recipe=Recipe(**told["recipe"]),
+                source=told["source"],
+                method=told["method"],
+                rows=told["rows"],
+                capacity=told["capacity"],
+                codings=tuple(
+                    Coding.from_dict(plain, types.field(place).type, categories[place])
+                    for place, plain in enumerate(told["columns"])
+                ),
+                trees=tuple(CellTree.from_dict(tree) for tree in told["trees"]),
+                first_leaf=np.array(told["first_leaf"], np.int64),
+                leaves=told["leaves"],
+                strata=None if told["strata"] is None else Strata(_unpacked(told["strata"])),
+                stratum_of=_array(told["stratum_of"]),
+                strata_leaf=_array(told["strata_leaf"]),
+                small=told["small"],
+                moved=told["moved"],
+                cell_of=_array(told["cell_of"]),
+            )
+        except (KeyError, TypeError, ValueError, pa.ArrowException):
+            raise InputError("the saved plan is damaged; plan anew, without it") from None
+
+
+def make_plan(survey: Survey, source: Mapping[str, Any], cell_rows: int | None = None) -> Plan:
+    """The plan for a table of which every row was seen.
+
+    source: what tells the input from another: its name, hash and so on.
+    cell_rows: about how many rows a cell is to have at most.
+    """
+    recipe, n = survey.recipe, survey.rows
+    if n < recipe.k:
+        raise InputError(
+            f"k is {recipe.k}, but there are only {n} records; groups of k need at least k records"
+        )
+    codings = tuple(column.coding() for column in survey.columns)
+    for coding in codings:
+        if recipe.missing == "error" and coding.missing:
+            raise InputError(
+                f"column {coding.name!r} has {coding.missing} missing values, and missing is "
+                '"error"; fill them, or say missing="group"'
+            )
+    if recipe.weights is not None and survey.weight == 0.0:
+        raise _bad_weights(recipe.weights)
+    plan = Plan(recipe, source, "", n, 0, codings, (), np.zeros(0, np.int64), 0)
+    method = find(recipe.method)
+    if method.choose is not None:
+        method = find(method.choose(n, plan.width, recipe.k, False))
+    plan = replace(plan, method=method.name)
+    check_options(method, plan.options)
+    least, most = _CELL_ROWS
+    capacity = cell_rows or int(np.clip(_CELL_NUMBERS // plan.width, least, most))
+    capacity = max(capacity, 4 * recipe.k)
+    plan = replace(plan, capacity=capacity)
+    table, _ = survey.sample.result()
+    points = plan.place(plan.code(table))
+    if survey.strata is None:
+        return _with_trees(plan, [_tree(points, capacity, n)], None)
+    return _with_strata(plan, Strata(survey.strata.table()), points, table, capacity)
+
+
+def _with_strata(
+    plan: Plan, strata: Strata, points: NDArray[np.float64], sample: pa.Table, capacity: int
+) -> Plan:
+    stratum_of, small, moved = _settled_strata(strata, plan.recipe)
+    counts = np.bincount(
+        stratum_of[stratum_of >= 0],
+        weights=strata.counts[stratum_of >= 0],
+        minlength=len(strata),
+    ).astype(np.int64)
+    plan = replace(plan, strata=strata, stratum_of=stratum_of, small=small, moved=moved)
+    where = plan.strata_of(sample)
+    trees: list[CellTree] = []
+    homes, shared, held = np.full(len(strata), DROPPED), 0, 0
+    for stratum in np.flatnonzero(counts).tolist():
+        if counts[stratum] > capacity:
+            homes[stratum] = -2 - len(trees)
+            there = points[where == stratum]
+            trees.append(_tree(there if len(there) else points[:1], capacity, counts[stratum]))
+            continue
+        if held and held + counts[stratum] > capacity:
+            shared, held = shared + 1, 0
+        homes[stratum] = shared
+        held += counts[stratum]
+    shared += held > 0
+    return _with_trees(plan, trees, homes, shared)
+
+
+def _with_trees(
+    plan: Plan, trees: Sequence[CellTree], homes: NDArray[np.int64] | None, shared: int = 0
+) -> Plan:
+    sizes = np.array([shared, *(tree.n_cells for tree in trees)], np.int64)
+    ends = np.cumsum(sizes)
+    return replace(
+        plan,
+        trees=tuple(trees),
+        first_leaf=ends[:-1],
+        leaves=int(ends[-1]),
+        strata_leaf=homes,
+    )
+
+
+def _tree(points: NDArray[np.float64], capacity: int, total: int) -> CellTree:
+    d = points.shape[1]
+    return plan_cells(points, capacity, total=int(total), centre=np.zeros(d), scale=np.ones(d))
+
+
+def _settled_strata(strata: Strata, recipe: Recipe) -> tuple[NDArray[np.int64], int, int]:
+    """The stratum that each counts as, how many are too small, and how many records those have."""
+    itself = np.arange(len(strata))
+    few = strata.counts < recipe.k
+    small, moved = int(few.sum()), int(strata.counts[few].sum())
+    if not small:
+        return itself, 0, 0
+    name = " and ".join(repr(each) for each in strata.names)
+    if recipe.small_strata == "error":
+        raise InputError(
+            f"{small} of {len(strata)} strata of {name} have fewer than k = {recipe.k} records; "
+            'lower k, take coarser strata, or say small_strata="merge" or "drop"'
+        )
+    if recipe.small_strata == "drop":
+        if few.all():
+            raise InputError(
+                f"all strata of {name} are smaller than k = {recipe.k}, so nothing would be left; "
+                "lower k or take coarser strata"
+            )
+        return np.where(few, DROPPED, itself), small, moved
+    # Together they are one; if that is still too small, it joins the largest.
+    home = int(np.flatnonzero(few)[0])
+    if moved < recipe.k and not few.all():
+        home = int(np.argmax(strata.counts))
+    return np.where(few, home, itself), small, moved
+
+
+def check_suitable(recipe: Recipe) -> None:
+    """Refuse what needs all records in one place."""
+    if recipe.entity is not None:
+        raise OptionError(
+            "entity keeps the rows of somebody together, wherever they are, which work in parts "
+            "cannot do; make one row an entity first, or protect it in memory"
+        )
+    if recipe.aggregate == "proximity":
+        raise OptionError(
+            'aggregate="proximity" weighs all values of a column against each other, which work '
+            "in parts cannot do; take means, or protect it in memory"
+        )
+
+
+def weights_of(recipe: Recipe, part: pa.RecordBatch | pa.Table) -> NDArray[np.float64]:
+    """The sampling weights of some rows, checked."""
+    from microagg.table.columns import encode
+
+    assert recipe.weights is not None
+    column = encode(recipe.weights, _piece(part, recipe.weights), "continuous")
+    if column.missing is not None or (column.values < 0.0).any():
+        raise _bad_weights(recipe.weights)
+    return column.values.astype(np.float64)
+
+
+def _bad_weights(name: str) -> InputError:
+    return InputError(
+        f"column {name!r} holds sampling weights, which must be numbers of 0 or more, not all 0 "
+        "and none missing"
+    )
+
+
+def _piece(part: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+    column = part.column(name)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _packed(table: pa.Table) -> str:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return base64.b64encode(sink.getvalue()).decode()
+
+
+def _unpacked(text: str) -> pa.Table:
+    return pa.ipc.open_stream(base64.b64decode(text)).read_all()
+
+
+def _listed(array: NDArray[np.int64] | None) -> list[int] | None:
+    return None if array is None else array.tolist()
+
+
+def _array(listed: list[int] | None) -> NDArray[np.int64] | None:
+    return None if listed is None else np.array(listed, np.int64)

@@ -1,0 +1,469 @@
+"""The journey of a table that does not fit into memory: the same stops, part by part, disk to disk.
+
+What `protect` does with a table in memory is done here by the engine; the release is read back and
+counted anew just the same before it takes its name.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import microagg
+from microagg.assessment import Assessment, sampled_figures
+from microagg.certificate import Certificate, Check
+from microagg.describe import attribute, understood
+from microagg.engine.block import Block
+from microagg.engine.out_of_core import OutOfCore, published_schema
+from microagg.engine.plan import Plan
+from microagg.engine.tally import Tally
+from microagg.engine.work import Work, free_space, open_work
+from microagg.errors import InputError, OptionError, PromiseError
+from microagg.files import whole_path
+from microagg.kernels.memory import available_memory
+from microagg.measure.linkage_parts import Links
+from microagg.pipeline import notes_on, settled
+from microagg.progress import watch
+from microagg.recipe import Recipe
+from microagg.release import certificate_path, refuse_overwriting, sizes_of
+from microagg.report.story import Attribute, Correlations
+from microagg.table import formats
+from microagg.table.columns import Coded
+from microagg.table.digests import Digests, digests_for, read_back_stream
+from microagg.table.opening import STANDARD_STREAM, Origin, check_columns
+from microagg.table.recount import Alike
+from microagg.table.recount_parts import count_parts
+from microagg.table.sinks import open_sink
+from microagg.table.streams import Stream, estimated_size, open_stream
+
+LEAST_MEMORY = 10**9
+# `protect` holds a table about so many times.
+_IN_MEMORY = 4
+_LINKED = 1000
+
+
+@dataclass(eq=False)
+class LargeRelease:
+    """A release that was written part by part, and what is known of it."""
+
+    path: Path
+    recipe: Recipe
+    certificate: Certificate
+    plan: Plan = field(repr=False)
+    origin: Origin = field(repr=False)
+    counted: tuple[str, ...] = field(repr=False)
+    attributes: tuple[Attribute, ...] = field(repr=False)
+    correlations: Correlations | None = field(repr=False)
+    assessment: Assessment | None = field(repr=False)
+    sizes: NDArray[np.int64] = field(repr=False)
+    alone: tuple[tuple[Attribute, ...], Correlations | None] = field(repr=False)
+
+    def class_sizes(self) -> NDArray[np.int64]:
+        """How many records look alike, class by class."""
+        return self.sizes
+
+    def shown_alone(self) -> tuple[tuple[Attribute, ...], Correlations | None]:
+        """The columns and how they go together, by the release alone."""
+        return self.alone
+
+    def report(self, path: str | os.PathLike[str], *, public: bool = False) -> None:
+        """Write the report, one HTML file; a public one shows only what the release shows."""
+        from microagg.report.page import write
+        from microagg.telling import story_of
+
+        write(story_of(self, public=public), Path(path))
+
+
+def protect_large(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    recipe: Recipe | None = None,
+    memory: int | str | None = None,
+    resume: bool = False,
+    force: bool = False,
+    measures: bool = True,
+    cell_rows: int | None = None,
+    progress: bool | None = None,
+    **settings: Any,
+) -> LargeRelease:
+    """Protect a table that may be larger than memory, from disk to disk.
+
+    source: a Parquet, Arrow or CSV file, or a folder of Parquet files.
+    target: the file to write; its suffix says the format. Beside it appear its certificate and, for
+        those who made it only, the plan by which rows found their cells.
+    recipe, settings: as for `protect`; `entity` and aggregate="proximity" need the whole table.
+    memory: about how much may be used, such as "4GB"; at least 1 GB, which is also all that tables
+        of usual width need.
+    resume: go on where a run with the same input and recipe was cut off.
+    force: replace the target.
+    measures: judge risk and utility, on a sample, for the report.
+    cell_rows: about how many rows a cell may have; groups do not cross the borders of cells.
+
+    The same input and recipe give the same release, whatever the memory. Records are grouped cell
+    by cell by the recipe's method, so there is a little more loss than on the whole. Needs disk
+    space beside the target for the quasi-identifiers twice.
+    """
+    recipe = settled(recipe, settings)
+    _check_memory(memory)
+    path = Path(target)
+    origin_path = Path(source)
+    refuse_overwriting(path, origin_path, force)
+    formats.check_writable(str(path))
+    same_form = not origin_path.is_dir() and formats.form_of(str(source)) == formats.form_of(
+        str(path)
+    )
+    with watch("opening", progress) as report:
+        stream = open_stream(
+            source,
+            recipe.reading.as_reading(),
+            typed=recipe.quasi_identifiers if same_form else None,
+            report=report,
+        )
+    check_columns(recipe.columns(), stream.schema.names)
+    with open_work(path, resume) as work:
+        return _Journey(stream, recipe, work, path, measures, progress).run(cell_rows)
+
+
+class _Journey:
+    """One large release in the making."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        recipe: Recipe,
+        work: Work,
+        path: Path,
+        measures: bool,
+        progress: bool | None,
+    ) -> None:
+        self.stream, self.recipe, self.path = stream, recipe, path
+        self.work, self.measures, self.progress = work, measures, progress
+        self.engine = OutOfCore(stream, recipe, work)
+
+    def run(self, cell_rows: int | None) -> LargeRelease:
+        with watch("looking at all rows", self.progress) as report:
+            plan, sample, rows = self.engine.plan(report, cell_rows)
+        self._check_space(plan)
+        with watch("sending rows to their cells", self.progress) as report:
+            plan, counts = self.engine.route(plan, report)
+        looked_at = _Sampled(plan, sample, rows, self.measures)
+        with watch(f"grouping {counts.size} cells by {plan.method}", self.progress) as report:
+            self.engine.group(plan, counts, report, looked_at.see)
+        certificate = certificate_path(self.path)
+        kept_plan = plan_path(self.path)
+        with (
+            whole_path(certificate) as beside,
+            whole_path(kept_plan) as planned,
+            whole_path(self.path) as temporary,
+        ):
+            release = self._write(plan, looked_at, temporary)
+            release.certificate.write(beside)
+            planned.write_text(plan.to_json(), encoding="utf-8")
+            # What speaks of an earlier release must never stand beside this one.
+            certificate.unlink(missing_ok=True)
+            kept_plan.unlink(missing_ok=True)
+        kept_plan.chmod(0o600)
+        return release
+
+    def _write(self, plan: Plan, looked_at: "_Sampled", path: Path) -> LargeRelease:
+        schema = published_schema(self.stream.schema, plan)
+        dropped = plan.moved if self.recipe.small_strata == "drop" else 0
+        rows = plan.rows - dropped
+        tally = Tally(looked_at.columns, [coding.origin for coding in plan.codings])
+        written = digests_for(path, self.stream.origin)
+        with (
+            watch("writing", self.progress) as report,
+            open_sink(path, schema, self.stream.origin, rows) as sink,
+        ):
+            start = 0
+            for part in self.engine.ranges(plan, report):
+                tally.add(part.before, part.after)
+                start = looked_at.find(part.after, start, part.kept)
+                for batch in part.table.to_batches():
+                    sink.write(batch)
+                    written.add(batch)
+        checks, alike = self._check(path, schema, written, rows, plan)
+        certificate = self._certificate(plan, tally, alike, rows, schema, path, checks)
+        if not certificate.passed:
+            broken = "; ".join(check.promise for check in checks if not check.kept)
+            raise PromiseError(
+                f"the written release fails its check, so it was not published: not so: {broken}"
+            )
+        confidential = looked_at.confidential(self.recipe, self.stream.origin, public=False)
+        shown = looked_at.confidential(self.recipe, self.stream.origin, public=True)
+        return LargeRelease(
+            path=self.path,
+            recipe=self.recipe,
+            certificate=certificate,
+            plan=plan,
+            origin=self.stream.origin,
+            counted=self._counted(plan),
+            attributes=(*tally.attributes(), *confidential),
+            correlations=tally.correlations(public=False),
+            assessment=looked_at.assessment(tally, alike, plan, rows) if self.measures else None,
+            sizes=alike.sizes,
+            alone=((*tally.public_attributes(), *shown), tally.correlations(public=True)),
+        )
+
+    def _check(
+        self, path: Path, schema: pa.Schema, written: Digests, rows: int, plan: Plan
+    ) -> tuple[tuple[Check, ...], Alike]:
+        """Read the release back, compare it with what was meant, and count it anew."""
+        counted = self._counted(plan)
+        try:
+            with watch("reading back and counting", self.progress) as report:
+                back = read_back_stream(path, schema, self.stream.origin)
+                found = digests_for(path, self.stream.origin)
+                batches = _hashed(back.batches(), found)
+                alike = count_parts(batches, counted, rows, self.work.folder, report)
+        except InputError:
+            raise PromiseError(
+                "the written release cannot be read back, so it was not published"
+            ) from None
+        meant, there = written.of(), found.of()
+        protected = set(self.recipe.quasi_identifiers)
+        same = {name for name in meant if there.get(name) == meant[name]}
+        return (
+            Check(
+                "every row and column is there, in order",
+                list(meant) == list(there) and back.rows == rows,
+            ),
+            Check(
+                "columns that nobody asked to protect are as they were",
+                {name for name in meant if name not in protected} <= same,
+            ),
+            Check("protected columns hold the published values", protected <= same),
+            Check(
+                f"at least {self.recipe.k} records share each combination of values",
+                alike.k >= self.recipe.k,
+            ),
+        ), alike
+
+    def _certificate(
+        self,
+        plan: Plan,
+        tally: Tally,
+        alike: Alike,
+        rows: int,
+        schema: pa.Schema,
+        path: Path,
+        checks: tuple[Check, ...],
+    ) -> Certificate:
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        cells = 0 if plan.cell_of is None else int(plan.cell_of.max()) + 1
+        return Certificate(
+            version=microagg.__version__,
+            recipe=self.recipe.to_dict(),
+            method=plan.called,
+            seed=self.recipe.seed,
+            counts="records",
+            k_asked=self.recipe.k,
+            **sizes_of(alike),
+            rows_read=plan.rows,
+            rows_released=rows,
+            columns=tuple(schema.names),
+            information_loss=tally.total_loss,
+            attribute_losses=tally.losses,
+            input_sha256=self.stream.sha256,
+            recipe_sha256=self.recipe.sha256,
+            release_sha256=sha256,
+            checks=checks,
+            notes=(
+                *self.stream.notes,
+                f"Made in parts: {cells} cell{'s' * (cells > 1)} of similar records, which no "
+                "group crosses.",
+                *notes_on(
+                    self.recipe,
+                    plan.codings,
+                    plan.rows,
+                    small=plan.small,
+                    moved=plan.moved,
+                    crossed=plan.crossed,
+                ),
+            ),
+        )
+
+    def _counted(self, plan: Plan) -> tuple[str, ...]:
+        return (*self.recipe.quasi_identifiers, *(() if plan.crossed else self.recipe.within))
+
+    def _check_space(self, plan: Plan) -> None:
+        """Refuse to begin what the disk cannot hold: rows on their way, and the release."""
+        needed = 8 * plan.rows * (len(plan.codings) + 2)
+        free = free_space(self.work.folder)
+        if free < needed:
+            raise OptionError(
+                f"work in parts needs about {needed / 1e9:.1f} GB of disk beside "
+                f"{self.path.name}, but {free / 1e9:.1f} GB are free; write elsewhere, or make room"
+            )
+
+
+class _Sampled:
+    """The sample of the original, and what became of its records."""
+
+    def __init__(
+        self, plan: Plan, table: pa.Table, rows: NDArray[np.int64], measures: bool
+    ) -> None:
+        self._plan, self._table, self._rows = plan, table, rows
+        self.columns = plan.code(table)
+        self._after: list[list[Coded]] = []
+        self._stays = np.zeros(rows.size, bool)
+        self._lock = threading.Lock()
+        self._linked = np.arange(0, rows.size, max(1, -(-rows.size // _LINKED)))
+        self._links: Links | None = None
+        if measures:
+            chosen = [_rows(column, self._linked) for column in self.columns]
+            self._links = Links(plan.place(chosen))
+
+    def see(self, block: Block | None) -> None:
+        """Groups of a cell were made; None: they were there already, and nobody saw them."""
+        if self._links is None:
+            return
+        if block is None:
+            self._links = None
+            return
+        centres = self._plan.place(
+            [
+                coding.as_coded(values, empty if empty.any() else None)
+                for coding, values, empty in zip(
+                    self._plan.codings, block.centres, block.empty, strict=True
+                )
+            ]
+        )
+        with self._lock:
+            self._links.add(centres, block.groups.sizes)
+
+    def find(self, after: Sequence[Coded], start: int, kept: NDArray[np.bool_] | None) -> int:
+        """Rows from `start` on are published as `after`; the number of the next row."""
+        count = after[0].values.size if kept is None else kept.size
+        first, last = np.searchsorted(self._rows, [start, start + count])
+        rows = self._rows[first:last] - start
+        if kept is not None:
+            self._stays[first:last] = kept[rows]
+            rows = (np.cumsum(kept) - 1)[rows[kept[rows]]]
+        else:
+            self._stays[first:last] = True
+        self._after.append([_rows(column, rows) for column in after])
+        return start + count
+
+    def confidential(self, recipe: Recipe, origin: Origin, public: bool) -> list[Attribute]:
+        """The confidential columns, as those of the sample show them that stay."""
+        found = (
+            understood(name, self._table[name].combine_chunks(), origin)
+            for name in recipe.confidential
+        )
+        columns = [column.rows(self._stays) for column in found if column is not None]
+        same = not public and bool(self._stays.all())
+        return [attribute("confidential", column, column if same else None) for column in columns]
+
+    def assessment(self, tally: Tally, alike: Alike, plan: Plan, rows: int) -> Assessment:
+        """What the sample tells of risk and utility."""
+        before = [column.rows(self._stays) for column in self.columns]
+        after = [_joined(columns) for columns in zip(*self._after, strict=True)]
+        figures, judged = sampled_figures(list(zip(before, after, strict=True)))
+        notes = [f"Figures other than losses are of a sample of {judged} records."]
+        if self._links is not None:
+            stays = np.flatnonzero(self._stays[self._linked])
+            places = (np.cumsum(self._stays) - 1)[self._linked[stays]]
+            self._links.place(stays, plan.place([_rows(column, places) for column in after]))
+            figures["expected_linkage"] = self._links.expected
+            notes.append(
+                f"Linkage is of {stays.size} of these, looked for among all {rows} records."
+            )
+        return Assessment(
+            columns=tuple(coding.name for coding in plan.codings),
+            rows_original=plan.rows,
+            rows_released=rows,
+            k_found=alike.k,
+            unique=alike.unique,
+            classes=alike.sizes.size,
+            smallest_class=int(alike.sizes.min()),
+            median_class=float(np.median(alike.sizes)),
+            largest_class=int(alike.sizes.max()),
+            information_loss=tally.total_loss,
+            attribute_losses=tally.losses,
+            attribute_changes=tally.changes,
+            judged=judged,
+            judged_columns=tuple(coding.name for coding in plan.codings if coding.numeric),
+            figures=figures,
+            confidential={},
+            notes=tuple(notes),
+        )
+
+
+def engine_for(source: str, wanted: str, memory: int | str | None, resume: bool) -> str:
+    """Where to protect the table at an address: "memory", "disk" or "spark".
+
+    wanted: one of these, or "auto": on disk if the table is a folder of files, or if it would not
+        fit into memory as `protect` needs it.
+    """
+    if wanted not in ("auto", "memory", "disk", "spark"):
+        raise OptionError(f"there is no engine {wanted!r}; there are auto, memory, disk and spark")
+    if wanted != "auto":
+        return wanted
+    if resume or (source != STANDARD_STREAM and Path(source).is_dir()):
+        return "disk"
+    size = estimated_size(source)
+    allowed = available_memory() if memory is None else bytes_of(memory)
+    fits = size is None or allowed is None or _IN_MEMORY * size + LEAST_MEMORY / 2 <= allowed
+    return "memory" if fits else "disk"
+
+
+def plan_path(path: Path) -> Path:
+    """Where the plan of a release stands."""
+    return path.with_name(path.name + ".plan.json")
+
+
+def bytes_of(memory: int | str) -> int:
+    """A number of bytes, or a text such as "4GB" or "500 MB"."""
+    if isinstance(memory, int) and not isinstance(memory, bool):
+        return memory
+    text = str(memory).strip().upper().removesuffix("B")
+    unit = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.get(text[-1:], 1)
+    number = text.rstrip("KMGT").strip()
+    try:
+        return int(float(number) * unit)
+    except (ValueError, OverflowError):
+        raise OptionError(
+            f"memory must be a size such as 4GB or 500MB, but {str(memory)!r:.30} arrived"
+        ) from None
+
+
+def _check_memory(memory: int | str | None) -> None:
+    if memory is not None and bytes_of(memory) < LEAST_MEMORY:
+        raise OptionError(
+            f"memory is {memory}, but work in parts needs {LEAST_MEMORY / 1e9:g}GB, whatever the "
+            "size of the table; give at least that"
+        )
+
+
+def _hashed(batches: Iterator[pa.RecordBatch], digests: Digests) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        digests.add(batch)
+        yield batch
+
+
+def _rows(column: Coded, chosen: NDArray[np.int64]) -> Coded:
+    missing = None if column.missing is None else column.missing[chosen]
+    return replace(column, values=column.values[chosen], missing=missing)
+
+
+def _joined(parts: Sequence[Coded]) -> Coded:
+    values = np.concatenate([part.values for part in parts])
+    missing = None
+    if any(part.missing is not None for part in parts):
+        missing = np.concatenate(
+            [
+                np.zeros(part.values.size, bool) if part.missing is None else part.missing
+                for part in parts
+            ]
+        )
+    return replace(parts[0], values=values, missing=missing)

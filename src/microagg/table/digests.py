@@ -1,0 +1,119 @@
+"""Whether a file that was written in parts holds what was meant: a running hash of every column."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microagg.errors import InputError
+from microagg.table import formats
+from microagg.table.checks import bare, bytes_of, cast_like, lengths_of, plain
+from microagg.table.csv_layout import CsvLayout
+from microagg.table.exporting import layout_for
+from microagg.table.opening import Origin
+from microagg.table.source import Reading
+from microagg.table.streams import Stream, open_stream
+
+_NUMBERS = (pa.int64(), pa.float64())
+
+
+class Digests:
+    """A hash of every column of a table that comes in batches, however it is cut into them.
+
+    What lies under a null does not count, nor how wide numbers are, nor whether a dictionary says
+    the values.
+
+    layout: of a text file; then columns count as the texts that stand in such a file.
+    """
+
+    def __init__(self, layout: CsvLayout | None = None):
+        self._layout = layout
+        self._columns: dict[str, _Running] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take the next rows."""
+        for name, array in zip(batch.schema.names, batch.columns, strict=True):
+            if self._layout is not None:
+                texts = formats.as_texts(pa.chunked_array([array]), name, self._layout)
+                array = texts.chunk(0)
+            self._columns.setdefault(name, _Running()).add(plain(array))
+
+    def of(self) -> dict[str, str]:
+        """By column, the hash of what came so far."""
+        return {name: running.digest() for name, running in self._columns.items()}
+
+
+class _Running:
+    """The hash of one column: validity, lengths and values apart, so that no cut shows."""
+
+    def __init__(self) -> None:
+        self._hashes = [hashlib.sha256() for _ in range(3)]
+
+    def add(self, array: pa.Array) -> None:
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        parts = [valid.astype(np.uint8).tobytes(), *_lengths_and_values(array)]
+        for running, part in zip(self._hashes, parts, strict=True):
+            running.update(part)
+
+    def digest(self) -> str:
+        return hashlib.sha256(b"".join(each.digest() for each in self._hashes)).hexdigest()
+
+
+def _lengths_and_values(array: pa.Array) -> tuple[bytes, bytes]:
+    if pa.types.is_decimal(array.type):
+        array = pc.cast(array, pa.large_string())
+    array = bare(array)
+    kind = array.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        wide = pa.float64() if pa.types.is_floating(kind) else pa.int64()
+        numbers = array.drop_null().cast(kind if kind == pa.uint64() else wide)
+        return b"", numbers.to_numpy().tobytes()
+    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        entries = (repr(entry).encode() for entry in array.to_pylist() if entry is not None)
+        array = pa.array(list(entries), pa.large_binary())
+    full = array.drop_null()
+    return lengths_of(full), bytes_of(full)
+
+
+def digests_for(path: Path, origin: Origin) -> Digests:
+    """Digests in which what goes into the file at a path and what is read back from it agree."""
+    is_text = formats.form_of(str(path)) == "csv"
+    return Digests(layout_for(path, origin) if is_text else None)
+
+
+def read_back_stream(path: Path, expected: pa.Schema, origin: Origin) -> Stream:
+    """What was written in parts, to be read again, in the types expected.
+
+    From a text file columns of numbers come back as such, unless the text for a missing value
+    stands among them; all others are text. `digests_for` takes both. Dictionaries come back as the
+    values they stand for.
+    """
+    if formats.form_of(str(path)) == "csv":
+        reading = replace(formats.reading_of(layout_for(path, origin)), missing_values=())
+        numbers = [field.name for field in expected if field.type in _NUMBERS]
+        return _with_names(open_stream(path, reading, numbers), expected)
+    stream = _with_names(open_stream(path, Reading()), expected)
+    schema = pa.schema([(field.name, _plain_type(field.type)) for field in expected])
+    read = stream._read
+
+    def read_as_expected(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        wanted = pa.schema([schema.field(name) for name in columns])
+        for batch in read(columns, rows):
+            table = pa.Table.from_batches([batch.select(list(columns))])
+            yield from cast_like(table, wanted).to_batches()
+
+    return replace(stream, schema=schema, _read=read_as_expected)
+
+
+def _with_names(stream: Stream, expected: pa.Schema) -> Stream:
+    if stream.schema.names != expected.names:
+        raise InputError("the columns that were read back are not the columns that were written")
+    return stream
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

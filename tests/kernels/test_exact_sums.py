@@ -1,0 +1,82 @@
+"""Sums that nothing rounds, against Python's fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microagg.kernels.exact_sums import Moments
+
+SIZED = st.floats(1e-120, 1e140) | st.floats(-1e140, -1e-120) | st.just(0.0) | st.just(-0.0)
+ORDINARY = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-120)
+
+
+def moments(values):
+    found = Moments()
+    found.add(values)
+    return found
+
+
+def plainly(values):
+    exact = [Fraction(value) for value in values.tolist()]
+    return sum(exact, Fraction(0)), sum((x * x for x in exact), Fraction(0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(SIZED | ORDINARY, max_size=40))
+def test_floats_are_added_exactly(values):
+    array = np.array(values, float)
+    found = moments(array)
+    assert (found.total, found.squares) == plainly(array)
+    assert found.count == array.size
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40))
+def test_integers_are_added_exactly(values):
+    array = np.array(values, np.int64)
+    found = moments(array)
+    assert (found.total, found.squares) == plainly(array)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=40))
+def test_unsigned_integers_are_added_exactly(values):
+    array = np.array(values, np.uint64)
+    found = moments(array)
+    assert (found.total, found.squares) == plainly(array)
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), -1, 2**44 - 1])
+def test_as_many_of_the_largest_as_are_added_at_once(value):
+    count = (1 << 18) + 3
+    found = moments(np.full(count, value, np.int64))
+    assert found.total == count * value
+    assert found.squares == count * value * value
+    assert found.deviation == 0.0
+
+
+def test_many_of_the_widest_significands():
+    value = float(2**53 - 1)
+    found = moments(np.full((1 << 18) + 1, value))
+    assert found.total == ((1 << 18) + 1) * Fraction(value)
+
+
+def test_parts_and_order_make_no_difference():
+    rng = np.random.default_rng(0)
+    values = rng.standard_cauchy(10_000) * 1e9 + 1e12
+    whole = moments(values)
+    parted = Moments()
+    for part in np.array_split(rng.permutation(values), 17):
+        parted.merge(moments(part))
+    assert parted == whole
+
+
+def test_mean_and_deviation():
+    values = np.array([1e9 + 1, 1e9 + 2, 1e9 + 3])
+    found = moments(values)
+    assert found.mean == 10**9 + 2
+    assert found.deviation == pytest.approx(np.sqrt(2 / 3), rel=1e-15)
+    assert (Moments().mean, Moments().deviation) == (0, 0.0)
