@@ -6,9 +6,8 @@ counted anew just the same before it takes its name.
 
 import hashlib
 import os
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import microagg
-from microagg.assessment import Assessment, sampled_figures
+from microagg.assessment import Assessment
 from microagg.certificate import Certificate, Check
-from microagg.describe import attribute, understood
-from microagg.engine.block import Block
 from microagg.engine.out_of_core import OutOfCore, published_schema
 from microagg.engine.plan import Plan
 from microagg.engine.tally import Tally
@@ -28,14 +25,13 @@ from microagg.engine.work import Work, free_space, open_work
 from microagg.errors import InputError, OptionError, PromiseError
 from microagg.files import whole_path
 from microagg.kernels.memory import available_memory
-from microagg.measure.linkage_parts import Links
 from microagg.pipeline import notes_on, settled
 from microagg.progress import watch
 from microagg.recipe import Recipe
 from microagg.release import certificate_path, refuse_overwriting, sizes_of
 from microagg.report.story import Attribute, Correlations
+from microagg.sampled import Sampled
 from microagg.table import formats
-from microagg.table.columns import Coded
 from microagg.table.digests import Digests, digests_for, read_back_stream
 from microagg.table.opening import STANDARD_STREAM, Origin, check_columns
 from microagg.table.recount import Alike
@@ -46,7 +42,6 @@ from microagg.table.streams import Stream, estimated_size, open_stream
 LEAST_MEMORY = 10**9
 # `protect` holds a table about so many times.
 _IN_MEMORY = 4
-_LINKED = 1000
 
 
 @dataclass(eq=False)
@@ -154,7 +149,7 @@ class _Journey:
         self._check_space(plan)
         with watch("sending rows to their cells", self.progress) as report:
             plan, counts = self.engine.route(plan, report)
-        looked_at = _Sampled(plan, sample, rows, self.measures)
+        looked_at = Sampled(plan, sample, rows, self.measures)
         with watch(f"grouping {counts.size} cells by {plan.method}", self.progress) as report:
             self.engine.group(plan, counts, report, looked_at.see)
         certificate = certificate_path(self.path)
@@ -173,7 +168,7 @@ class _Journey:
         kept_plan.chmod(0o600)
         return release
 
-    def _write(self, plan: Plan, looked_at: "_Sampled", path: Path) -> LargeRelease:
+    def _write(self, plan: Plan, looked_at: Sampled, path: Path) -> LargeRelease:
         schema = published_schema(self.stream.schema, plan)
         dropped = plan.moved if self.recipe.small_strata == "drop" else 0
         rows = plan.rows - dropped
@@ -198,7 +193,6 @@ class _Journey:
                 f"the written release fails its check, so it was not published: not so: {broken}"
             )
         confidential = looked_at.confidential(self.recipe, self.stream.origin, public=False)
-        shown = looked_at.confidential(self.recipe, self.stream.origin, public=True)
         return LargeRelease(
             path=self.path,
             recipe=self.recipe,
@@ -210,7 +204,7 @@ class _Journey:
             correlations=tally.correlations(public=False),
             assessment=looked_at.assessment(tally, alike, plan, rows) if self.measures else None,
             sizes=alike.sizes,
-            alone=((*tally.public_attributes(), *shown), tally.correlations(public=True)),
+            alone=looked_at.alone(self.recipe, self.stream.origin, tally),
         )
 
     def _check(
@@ -306,99 +300,6 @@ class _Journey:
             )
 
 
-class _Sampled:
-    """The sample of the original, and what became of its records."""
-
-    def __init__(
-        self, plan: Plan, table: pa.Table, rows: NDArray[np.int64], measures: bool
-    ) -> None:
-        self._plan, self._table, self._rows = plan, table, rows
-        self.columns = plan.code(table)
-        self._after: list[list[Coded]] = []
-        self._stays = np.zeros(rows.size, bool)
-        self._lock = threading.Lock()
-        self._linked = np.arange(0, rows.size, max(1, -(-rows.size // _LINKED)))
-        self._links: Links | None = None
-        if measures:
-            chosen = [_rows(column, self._linked) for column in self.columns]
-            self._links = Links(plan.place(chosen))
-
-    def see(self, block: Block | None) -> None:
-        """Groups of a cell were made; None: they were there already, and nobody saw them."""
-        if self._links is None:
-            return
-        if block is None:
-            self._links = None
-            return
-        centres = self._plan.place(
-            [
-                coding.as_coded(values, empty if empty.any() else None)
-                for coding, values, empty in zip(
-                    self._plan.codings, block.centres, block.empty, strict=True
-                )
-            ]
-        )
-        with self._lock:
-            self._links.add(centres, block.groups.sizes)
-
-    def find(self, after: Sequence[Coded], start: int, kept: NDArray[np.bool_] | None) -> int:
-        """Rows from `start` on are published as `after`; the number of the next row."""
-        count = after[0].values.size if kept is None else kept.size
-        first, last = np.searchsorted(self._rows, [start, start + count])
-        rows = self._rows[first:last] - start
-        if kept is not None:
-            self._stays[first:last] = kept[rows]
-            rows = (np.cumsum(kept) - 1)[rows[kept[rows]]]
-        else:
-            self._stays[first:last] = True
-        self._after.append([_rows(column, rows) for column in after])
-        return start + count
-
-    def confidential(self, recipe: Recipe, origin: Origin, public: bool) -> list[Attribute]:
-        """The confidential columns, as those of the sample show them that stay."""
-        found = (
-            understood(name, self._table[name].combine_chunks(), origin)
-            for name in recipe.confidential
-        )
-        columns = [column.rows(self._stays) for column in found if column is not None]
-        same = not public and bool(self._stays.all())
-        return [attribute("confidential", column, column if same else None) for column in columns]
-
-    def assessment(self, tally: Tally, alike: Alike, plan: Plan, rows: int) -> Assessment:
-        """What the sample tells of risk and utility."""
-        before = [column.rows(self._stays) for column in self.columns]
-        after = [_joined(columns) for columns in zip(*self._after, strict=True)]
-        figures, judged = sampled_figures(list(zip(before, after, strict=True)))
-        notes = [f"Figures other than losses are of a sample of {judged} records."]
-        if self._links is not None:
-            stays = np.flatnonzero(self._stays[self._linked])
-            places = (np.cumsum(self._stays) - 1)[self._linked[stays]]
-            self._links.place(stays, plan.place([_rows(column, places) for column in after]))
-            figures["expected_linkage"] = self._links.expected
-            notes.append(
-                f"Linkage is of {stays.size} of these, looked for among all {rows} records."
-            )
-        return Assessment(
-            columns=tuple(coding.name for coding in plan.codings),
-            rows_original=plan.rows,
-            rows_released=rows,
-            k_found=alike.k,
-            unique=alike.unique,
-            classes=alike.sizes.size,
-            smallest_class=int(alike.sizes.min()),
-            median_class=float(np.median(alike.sizes)),
-            largest_class=int(alike.sizes.max()),
-            information_loss=tally.total_loss,
-            attribute_losses=tally.losses,
-            attribute_changes=tally.changes,
-            judged=judged,
-            judged_columns=tuple(coding.name for coding in plan.codings if coding.numeric),
-            figures=figures,
-            confidential={},
-            notes=tuple(notes),
-        )
-
-
 def engine_for(source: str, wanted: str, memory: int | str | None, resume: bool) -> str:
     """Where to protect the table at an address: "memory", "disk" or "spark".
 
@@ -449,21 +350,3 @@ def _hashed(batches: Iterator[pa.RecordBatch], digests: Digests) -> Iterator[pa.
     for batch in batches:
         digests.add(batch)
         yield batch
-
-
-def _rows(column: Coded, chosen: NDArray[np.int64]) -> Coded:
-    missing = None if column.missing is None else column.missing[chosen]
-    return replace(column, values=column.values[chosen], missing=missing)
-
-
-def _joined(parts: Sequence[Coded]) -> Coded:
-    values = np.concatenate([part.values for part in parts])
-    missing = None
-    if any(part.missing is not None for part in parts):
-        missing = np.concatenate(
-            [
-                np.zeros(part.values.size, bool) if part.missing is None else part.missing
-                for part in parts
-            ]
-        )
-    return replace(parts[0], values=values, missing=missing)

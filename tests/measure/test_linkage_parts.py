@@ -76,3 +76,12 @@ def test_what_is_sure():
     assert links.expected == 25.0
     links.add(X, np.full(10, 4))  # other groups at the very same points
     assert links.expected == 12.5
+
+
+def test_who_is_not_published_does_not_count():
+    X = np.arange(10.0)[:, np.newaxis]
+    links = Links(X)
+    links.add(X[:5], np.full(5, 2))
+    assert links.expected == 0.0
+    links.place(np.arange(5), X[:5])
+    assert links.expected == 50.0

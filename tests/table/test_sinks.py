@@ -148,6 +148,7 @@ def test_text_files_are_the_same_bytes(made, layout, rows, piece):
 def test_text_files_of_all_types_are_the_same_bytes(tmp_path, suffix):
     table = pa.concat_tables([TABLE.drop_columns(list(NOT_IN_CSV))] * 2).unify_dictionaries()
     table = table.append_column("colour", pa.chunked_array([COLOURS["colour"].chunk(0)[:3]] * 2))
+    table = table.append_column("half", pa.array([0.5, None, 2.0] * 2, pa.float16()))
     styles = {name: ColumnLayout("NA", ("TRUE", "FALSE"), "T") for name in table.column_names}
     layout = CsvLayout(";", "utf-16-le", True, ",", "\r\n", columns=styles)
     for origin in (ELSEWHERE, Origin("t", "csv", Reading(), layout, tmp_path / "t.csv")):

@@ -116,6 +116,10 @@ def test_huge_batches_and_row_groups_are_not_read_as_a_whole(tmp_path, monkeypat
     path = tmp_path / f"t{suffix}"
     if suffix == ".csv":
         csv_files.write(table, path, None)
+    elif suffix == ".parquet":
+        pages = {"use_dictionary": False, "compression": "none", "data_page_size": 1 << 15}
+        pq.write_table(table, path, **pages)
+        assert pq.read_metadata(path).num_row_groups == 1
     else:
         put(table, path, table.num_rows)
     stream = open_stream(path, Reading())

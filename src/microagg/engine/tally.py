@@ -128,7 +128,7 @@ class _Column:
     """One column: what was counted of it before (0) and after (1)."""
 
     def __init__(self, sample: Coded, pivot: float | int) -> None:
-        self.coded = replace(sample, values=sample.values[:0], missing=None)
+        self.coded = replace(sample, values=sample.values[:0].copy(), missing=None)
         self.bins = _rounded_bins(sample) if sample.categories is None else None
         self.pivot = sample.values.dtype.type(pivot)
         self.scale = _scale(present(sample), self.pivot)

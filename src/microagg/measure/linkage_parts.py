@@ -59,6 +59,10 @@ class Links:
 
     @property
     def expected(self) -> float:
-        """The share of originals linked rightly by who draws lots among the nearest, in percent."""
+        """The share linked rightly by who draws lots among the nearest, in percent.
+
+        Of those originals that were said to be published as something.
+        """
+        published = int((self._own >= 0.0).sum())
         among = (self._nearest == self._own) & (self._ties > 0)
-        return 100.0 * float((1.0 / self._ties[among]).sum()) / len(self._own)
+        return 100.0 * float((1.0 / self._ties[among]).sum()) / max(1, published)

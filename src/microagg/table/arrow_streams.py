@@ -60,8 +60,10 @@ def listed(path: Path) -> list[Path]:
 def open_parts(path: Path) -> Parts:
     """Look a table over: footers, or the batches of an Arrow file, and every byte for the hash.
 
-    Read in parts, a Parquet file takes the memory of a batch and a little for every column; an
-    Arrow file that of a batch as it was written, unless that is very large and not compressed.
+    Read in parts, a Parquet file takes the memory of a batch and, for every column asked for, of a
+    page and a dictionary, usually 1 MB each. (Pages below 16 KB stay where they are, compressed,
+    until the end of their row group.) An Arrow file takes that of a batch as it was written, unless
+    that is very large and not compressed.
     """
     paths = listed(path)
     notes = []

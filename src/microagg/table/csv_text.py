@@ -93,6 +93,8 @@ def _text(values: pa.Array, style: ColumnLayout, decimal: str) -> pa.Array:
 
 def _float_text(values: pa.Array) -> pa.Array:
     """The shortest text that reads back alike, with a point so that whole numbers stay floats."""
+    if pa.types.is_float16(values.type):
+        values = pc.cast(values, pa.float32())
     nothing = pc.is_nan(values)
     if pc.any(nothing).as_py():
         values = pc.if_else(nothing, pa.scalar(None, values.type), values)

@@ -1,0 +1,228 @@
+"""Tables larger than memory: rate, memory and loss of work on disk, and of Spark beside it.
+
+    python benchmarks/speed/large.py [rate] [loss] [spark] [--sizes 1 5 20] [--folder DIR]
+
+rate: gaussian Parquet files of 1, 5 and 20 million x 10, k = 5, each in a process of its own that
+may not have more than 2 GB of data; the peak is that of all its processes together.
+loss: the same method on the whole in memory and on disk, 10^6 gaussian and clustered records.
+spark: 3 million records by Spark local[2] and on disk; the releases must be the same.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.measuring import save, show
+
+COLUMNS = [f"x{place}" for place in range(10)]
+LIMIT = 2 * 10**9
+ROWS = 1 << 19
+K = 5
+
+ON_DISK = """
+import json, resource, sys, time
+source, target, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if limit:
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+from microagg.kernels.compiling import seconds_compiling
+from microagg.large import protect_large
+columns = [f"x{place}" for place in range(10)]
+begun = time.perf_counter()
+release = protect_large(
+    source, target, k=5, quasi_identifiers=columns, force=True, progress=False, memory="2GB"
+)
+seconds = time.perf_counter() - begun
+found = release.certificate
+print(json.dumps({
+    "seconds": seconds, "compiling": seconds_compiling(), "loss": found.information_loss,
+    "k": found.k_found, "rows": found.rows_released, "cells": int(release.plan.cell_of.max()) + 1,
+}))
+"""
+
+BY_SPARK = """
+import json, sys, time
+from microagg.recipe import Recipe
+from microagg.spark import protect_path
+columns = [f"x{place}" for place in range(10)]
+begun = time.perf_counter()
+release = protect_path(
+    sys.argv[1], sys.argv[2], Recipe(k=5, quasi_identifiers=columns), master="local[2]", force=True
+)
+seconds = time.perf_counter() - begun
+print(json.dumps({"seconds": seconds, "loss": release.certificate.information_loss}))
+"""
+
+
+def gaussian(n: int, seed: int = 1) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    for start in range(0, n, ROWS):
+        yield rng.standard_normal((min(ROWS, n - start), len(COLUMNS)))
+
+
+def clustered(n: int, seed: int = 2) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(-10, 10, (50, len(COLUMNS)))
+    for start in range(0, n, ROWS):
+        rows = min(ROWS, n - start)
+        yield centres[rng.integers(0, 50, rows)] + rng.standard_normal((rows, len(COLUMNS)))
+
+
+def write(parts: Iterator[np.ndarray], path: Path) -> None:
+    schema = pa.schema([(name, pa.float64()) for name in COLUMNS])
+    with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
+        for part in parts:
+            writer.write_table(pa.table(list(part.T.copy()), schema=schema))
+
+
+def resident(root: int) -> int:
+    """Bytes that a process and all its children have in memory."""
+    parents, sizes = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+            sizes[int(entry.name)] = int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+    family, total = {root}, 0
+    for process in sorted(parents):
+        if parents[process] in family:
+            family.add(process)
+    for process in family:
+        total += sizes.get(process, 0)
+    return total
+
+
+def run(script: str, *arguments: Any) -> dict[str, Any]:
+    """What a script in a process of its own says, and the peak of its memory."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    peak = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            peak = max(peak, resident(process.pid))
+            time.sleep(0.05)
+        said = process.stdout.read() if process.stdout else ""
+    if process.returncode:
+        sys.exit(f"a run failed with exit code {process.returncode}")
+    return {**json.loads(said.splitlines()[-1]), "peak": peak}
+
+
+def rate(folder: Path, sizes: list[float]) -> None:
+    warm = folder / "warm.parquet"
+    write(gaussian(20_000), warm)
+    run(ON_DISK, warm, folder / "warm-release.parquet", 0)
+    rows, times = [], []
+    for millions in sizes:
+        n = int(millions * 1e6)
+        source, target = folder / "table.parquet", folder / "release.parquet"
+        write(gaussian(n), source)
+        size = source.stat().st_size
+        found = run(ON_DISK, source, target, LIMIT)
+        seconds = found["seconds"] - found["compiling"]
+        times.append((n, seconds))
+        growth = ""
+        if len(times) > 1:
+            (few, short), (many, long) = times[-2:]
+            growth = f"{math.log(long / short) / math.log(many / few):.2f}"
+        rows.append(
+            (
+                f"{n:,}",
+                f"{size / 1e9:.2f}",
+                f"{seconds:.0f}",
+                f"{n / seconds:,.0f}",
+                f"{found['peak'] / 1e9:.2f}",
+                growth,
+                f"{found['loss']:.3f}",
+                found["cells"],
+                found["k"],
+            )
+        )
+        source.unlink()
+        target.unlink()
+    header = ("records", "GB", "seconds", "records a second", "peak GB", "growth n^", "loss %",
+              "cells", "k found")  # fmt: skip
+    show("on disk, 10 columns, k = 5, at most 2 GB of memory", header, rows)
+    save("large_rate", header, rows)
+    print("bars: 20 million below 600 s and 2 GB; growth at most 1.1")
+
+
+def loss(folder: Path) -> None:
+    import microagg
+
+    rows = []
+    for name, parts in (("gaussian", gaussian), ("clustered", clustered)):
+        source = folder / "table.parquet"
+        write(parts(10**6), source)
+        whole = microagg.protect(
+            source, k=K, quasi_identifiers=COLUMNS, measures=False, progress=False
+        ).certificate
+        found = run(ON_DISK, source, folder / "release.parquet", LIMIT)
+        above = 100 * (found["loss"] / whole.information_loss - 1)
+        rows.append(
+            (
+                name,
+                whole.method,
+                f"{whole.information_loss:.3f}",
+                f"{found['loss']:.3f}",
+                f"{above:+.2f}",
+                "<= +5",
+            )
+        )
+    header = ("10^6 x 10, k = 5", "method", "loss % in memory", "on disk", "more, %", "bar")
+    show("what the borders of cells cost", header, rows)
+    save("large_loss", header, rows)
+
+
+def spark(folder: Path) -> None:
+    source = folder / "table.parquet"
+    write(gaussian(3 * 10**6), source)
+    disk = run(ON_DISK, source, folder / "disk.parquet", 0)
+    cluster = run(BY_SPARK, source, folder / "spark.parquet")
+    order = [(name, "ascending") for name in COLUMNS]
+    one = pq.read_table(folder / "disk.parquet").sort_by(order)
+    other = pq.read_table(folder / "spark.parquet").select(COLUMNS).sort_by(order)
+    same = one.combine_chunks().equals(other.combine_chunks().cast(one.schema))
+    times = cluster["seconds"] / disk["seconds"]
+    header = ("3 million x 10, k = 5", "seconds", "loss %", "peak GB")
+    rows = [
+        (name, f"{each['seconds']:.0f}", f"{each['loss']:.3f}", f"{each['peak'] / 1e9:.2f}")
+        for name, each in (("on disk", disk), ("Spark local[2]", cluster))
+    ]
+    rows.append(("ratio (bar: 3)", f"{times:.2f}", "same release" if same else "OTHER RELEASE", ""))
+    show("Spark beside work on disk", header, rows)
+    save("large_spark", header, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=["rate", "loss", "spark", []], default=[])
+    parser.add_argument("--sizes", nargs="+", type=float, default=[1, 5, 20], help="in millions")
+    parser.add_argument("--folder", type=Path, help="where files go for a while")
+    arguments = parser.parse_args()
+    parts = arguments.parts or ["rate", "loss", "spark"]
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as home:
+        folder = Path(home)
+        if "rate" in parts:
+            rate(folder, arguments.sizes)
+        if "loss" in parts:
+            loss(folder)
+        if "spark" in parts:
+            spark(folder)
+
+
+if __name__ == "__main__":
+    main()
