@@ -3,7 +3,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from microagg.report import charts
@@ -157,6 +157,7 @@ figure = st.floats(0, 1e6)
 
 
 @given(st.lists(st.builds(Choice, st.just("a, k = 3"), st.just("a"), st.just(3), figure, figure)))
+@example([Choice("a, k = 3", "a", 3, 5e-324, 1.0)])
 def test_any_points_can_be_mapped(points):
     assert_everything_is_inside(risk_utility_map(points))
 

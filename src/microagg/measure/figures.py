@@ -69,7 +69,8 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "percent",
-        "The same for an intruder who draws lots among equally near records.",
+        "Records that an intruder who knows the originals links to themselves; lots decide among "
+        "equally near ones.",
     ),
     Figure(
         "interval",

@@ -86,7 +86,8 @@ def group_sizes(sizes: Sequence[tuple[int, int]]) -> Svg:
     """How many groups have how many records."""
     columns = _ranges(sorted(sizes))
     top, base, left = 20.0, 122.0, 2.0
-    step = max(39.0, 10 + _LETTER * max(len(label) for label, _ in columns))
+    lengths = [len(words) for label, count in columns for words in (label, number(count))]
+    step = max(39.0, 10 + _LETTER * max(lengths))
     thick = step - 9
     width = left + step * max(len(columns), 6)
     most = max(count for _, count in columns)

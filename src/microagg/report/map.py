@@ -11,6 +11,8 @@ from microagg.report.svg import Svg, drawing, element, shorten, text
 _WIDTH, _HEIGHT = 680.0, 440.0
 _LEFT, _RIGHT, _TOP, _BASE = 52.0, 660.0, 34.0, 388.0
 _LETTER, _LINE = 6.4, 13.0
+# A percentage below this is none: an axis needs some length.
+_NOTHING = 1e-12
 # Where a label may stand about its point: (sideways, down, anchor).
 _AROUND = (
     (13, 4, "start"),
@@ -71,7 +73,7 @@ def risk_utility_map(
 
 
 def _room(values: Iterable[float]) -> float:
-    return max((value for value in values if value > 0), default=1.0) * 1.08
+    return max((value for value in values if value > _NOTHING), default=1.0) * 1.08
 
 
 def _axes(most_loss: float, most_risk: float, risk_name: str, loss_name: str) -> list[Svg]:
