@@ -27,6 +27,8 @@ ALLOWED = {
     "report": {"errors", "files"},
     "recipe": {"errors", "files", "table"},
     "certificate": {"files"},
+    "engine": BASE
+    | {"certificate", "describe", "grouping", "publish", "recipe", "report", "table"},
     "private": BASE
     | {"grouping", "aggregation", "measure", "table", "describe", "release", "report"},
 }
@@ -36,14 +38,16 @@ JOURNEY = (
     "comparison",
     "describe",
     "inspection",
+    "large",
     "pipeline",
     "planning",
     "publish",
     "release",
+    "sampled",
     "telling",
     "tuning",
 )
-FRONT_DOORS = ("__init__", "__main__", "cli", "demo", "sklearn")
+FRONT_DOORS = ("__init__", "__main__", "cli", "demo", "sklearn", "spark")
 ONLY_IN = {
     "pandas": {"table"},
     "polars": {"table"},

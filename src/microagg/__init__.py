@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from microagg import private
+    from microagg import private, spark
     from microagg.aggregation.proximity import proximity_centroids
     from microagg.aggregation.values import aggregate
     from microagg.assessment import Assessment, assess
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.groups import Partition
     from microagg.inspection import inspect
+    from microagg.large import LargeRelease, protect_large
     from microagg.measure.loss import information_loss
     from microagg.pipeline import protect
     from microagg.recipe import Recipe
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Assessment",
     "Bound",
+    "LargeRelease",
     "MicroaggError",
     "Partition",
     "Recipe",
@@ -42,7 +44,9 @@ __all__ = [
     "partition_many",
     "private",
     "protect",
+    "protect_large",
     "proximity_centroids",
+    "spark",
     "tune_proximity",
 ]
 
@@ -50,6 +54,7 @@ __all__ = [
 _HOMES = {
     "Assessment": "microagg.assessment",
     "Bound": "microagg.grouping.bound.lower_bound",
+    "LargeRelease": "microagg.large",
     "MicroaggError": "microagg.errors",
     "Partition": "microagg.groups",
     "Recipe": "microagg.recipe",
@@ -66,6 +71,7 @@ _HOMES = {
     "partition_columns": "microagg.grouping.partition",
     "partition_many": "microagg.grouping.partition",
     "protect": "microagg.pipeline",
+    "protect_large": "microagg.large",
     "proximity_centroids": "microagg.aggregation.proximity",
     "tune_proximity": "microagg.tuning",
 }
@@ -74,8 +80,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("microagg")
-    if name == "private":
-        return import_module("microagg.private")
+    if name in ("private", "spark"):
+        return import_module(f"microagg.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'microagg' has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)

@@ -5,16 +5,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from microagg.engine.plan import check_suitable
 from microagg.errors import MicroaggError
 from microagg.grouping.partition import partition
 from microagg.kernels.compiling import seconds_compiling
+from microagg.large import LEAST_MEMORY
 from microagg.pipeline import read_columns
 from microagg.recipe import Recipe
 from microagg.table.columns import Coded
+from microagg.table.frames import Frame
 from microagg.table.matrix import as_matrix
-from microagg.table.opening import check_columns, open_table
+from microagg.table.opening import Opened, check_columns, open_table
+from microagg.table.streams import open_stream
 
 _SAMPLES = (2000, 8000)
 # A table is held once as it came and once as it goes; methods hold points and an index on them.
@@ -62,15 +67,34 @@ class Plan:
 def plan(table: Any, recipe: Recipe) -> Plan:
     """Read the table, try the method on samples, say what `protect` would do. Writes nothing."""
     source = open_table(table, recipe.reading.as_reading(), typed=recipe.quasi_identifiers)
+    return _planned(source, recipe, source.frame.rows, None)
+
+
+def plan_on_disk(address: str, recipe: Recipe) -> Plan:
+    """The same for a table that is too large for memory, from its first records."""
+    stream = open_stream(address, recipe.reading.as_reading(), recipe.quasi_identifiers)
+    check_suitable(recipe)
+    check_columns(recipe.columns(), stream.schema.names)
+    first = pa.Table.from_batches([next(stream.batches())])
+    source = Opened(Frame(first), stream.origin, stream.sha256, stream.notes)
+    return _planned(source, recipe, stream.rows, LEAST_MEMORY)
+
+
+def _planned(source: Opened, recipe: Recipe, rows: int, size: int | None) -> Plan:
+    """rows: of the whole table, of which `source` may have some only; size: bytes, if known."""
     check_columns(recipe.columns(), source.frame.names)
     columns = read_columns(source, recipe)
     points = as_matrix(columns, recipe.attribute_weights)
     named = {*recipe.quasi_identifiers, *recipe.confidential, *recipe.identifiers}
-    method, seconds = _tried(points, recipe)
-    size = source.frame.hashable().nbytes * _COPIES + points.nbytes * _POINT_COPIES
+    method, seconds = _tried(points, recipe, rows)
+    notes = _notes(columns)
+    if size is None:
+        size = source.frame.hashable().nbytes * _COPIES + points.nbytes * _POINT_COPIES
+    else:
+        notes = [f"works on disk, in cells; judged by the first {source.frame.rows} records"]
     return Plan(
         source=source.origin.name,
-        records=source.frame.rows,
+        records=rows,
         roles={
             "quasi_identifiers": list(recipe.quasi_identifiers),
             "confidential": list(recipe.confidential),
@@ -82,17 +106,20 @@ def plan(table: Any, recipe: Recipe) -> Plan:
         k=recipe.k,
         seconds=seconds,
         megabytes=size / 1e6,
-        notes=(*source.notes, *_notes(columns)),
+        notes=(*source.notes, *notes),
     )
 
 
-def _tried(points: NDArray[np.float64], recipe: Recipe) -> tuple[str, float | None]:
+def _tried(points: NDArray[np.float64], recipe: Recipe, rows: int) -> tuple[str, float | None]:
     """The method for all records, and its time: measured on samples, drawn out to all."""
     from microagg.grouping.methods import find
 
     n, width = points.shape
     chosen = find(recipe.method)
-    name = chosen.choose(n, width, recipe.k, False) if chosen.choose else chosen.name
+    name = chosen.choose(rows, width, recipe.k, False) if chosen.choose else chosen.name
+    options = recipe.method_options()
+    if name != recipe.method:
+        options = {each: told for each, told in options.items() if each in find(name).options}
     rng = np.random.default_rng(recipe.seed)
     sizes = sorted({min(n, size) for size in _SAMPLES})
     times = []
@@ -105,19 +132,22 @@ def _tried(points: NDArray[np.float64], recipe: Recipe) -> tuple[str, float | No
                 partition(
                     sample,
                     recipe.k,
-                    recipe.method,
+                    name,
                     standardize=False,
                     progress=False,
-                    **recipe.method_options(),
+                    **options,
                 )
                 took = time.perf_counter() - started - (seconds_compiling() - compiled)
         except MicroaggError:
             return name, None
         times.append(took)
     if len(sizes) == 1:
-        return name, times[0]
+        return name, times[0] * rows / n
     growth = np.log(max(times[1], 1e-4) / max(times[0], 1e-4)) / np.log(sizes[1] / sizes[0])
-    return name, times[1] * (n / sizes[1]) ** float(np.clip(growth, 1.0, 2.0))
+    # In cells, time grows with their number.
+    within = min(n, rows)
+    whole = times[1] * (within / sizes[1]) ** float(np.clip(growth, 1.0, 2.0))
+    return name, whole * rows / within
 
 
 def _notes(columns: list[Coded]) -> list[str]:

@@ -498,3 +498,11 @@ def test_command_line(tmp_path, arguments):
 )
 def test_sizes_of_memory(text, size):
     assert bytes_of(text) == size
+
+
+def test_a_dry_run_reads_only_the_beginning(tmp_path, arguments):
+    done = command(*arguments, "--dry-run", folder=tmp_path)
+    assert done.code == 0, done.err
+    assert "1000 records, groups of at least 4, by mdav" in done.out
+    assert "works on disk" in done.out
+    assert left(tmp_path) == []

@@ -139,11 +139,11 @@ def protect(
     from microagg.recipe import Recipe
 
     chosen = settled(None if recipe is None else Recipe.read(recipe), settings)
+    where = _Where(engine, memory, resume, master)
     if dry_run:
-        _plan(source, chosen, json)
+        _plan(source, chosen, json, where.settled(source, "", prove))
         return
     assert output is not None
-    where = _Where(engine, memory, resume, master)
     _run(source, chosen, output, report, public, save_recipe, prove, force, json, where)
 
 
@@ -274,10 +274,12 @@ def _summary(
         console.print(f"  {what:<12}{where}", soft_wrap=True, markup=False)
 
 
-def _plan(source: str, recipe: Any, json: bool) -> None:
-    from microagg.planning import plan
+def _plan(source: str, recipe: Any, json: bool, engine: str) -> None:
+    from microagg.planning import plan, plan_on_disk
 
-    found = plan(source, recipe)
+    if engine == "spark":
+        raise OptionError("--dry-run tries methods here, not on Spark; leave one of them out")
+    found = plan(source, recipe) if engine == "memory" else plan_on_disk(source, recipe)
     if json:
         options.say_json(found.to_dict())
         return
