@@ -25,10 +25,12 @@ bench: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/speed/grouping.py
 	@$(BIN)/python benchmarks/papers/imhmi.py
 	@$(BIN)/python benchmarks/speed/protect.py
+	@$(BIN)/python benchmarks/speed/large.py
 	@$(BIN)/python benchmarks/papers/reporder.py
 	@$(BIN)/python benchmarks/papers/p3m.py
 	@$(BIN)/python benchmarks/papers/dp.py
 	@$(BIN)/python benchmarks/papers/best.py
+	@$(BIN)/python benchmarks/papers/pca.py
 	@$(BIN)/python benchmarks/private_audit.py
 
 clean:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from microagg.arrays import as_records, as_whole_numbers, check_k
 from microagg.errors import InputError, OptionError
+from microagg.grouping.divide.blocks import group_block
 from microagg.grouping.methods import Groups, Method, Task, check_options, find
 from microagg.grouping.sequence.univariate import optimal_univariate
 from microagg.groups import Partition
@@ -126,7 +127,7 @@ class _Job:
         rng = np.random.default_rng(seed)
         task = Task(self.records, k, rng, report, self.whole, options, self.orders)
         if refine is False or method.one_column:
-            return method.group(task)
+            return group_block(task, method.group)
         from microagg.grouping.registered import refine_groups
 
         return refine_groups(task, method, None if refine is True else float(refine))
