@@ -16,6 +16,13 @@ from microagg.engine.tally import Tally
 from microagg.measure.change import category_loss, numeric_loss, share_changed
 from microagg.table.columns import encode
 
+
+@pytest.fixture(autouse=True)
+def shown_from_the_start(monkeypatch):
+    """Histograms of small samples are shown, so that small samples can be compared."""
+    monkeypatch.setattr(module, "_SHOWN_FROM", 0)
+
+
 DAY = dt.date(1970, 1, 1)
 KINDS = {
     "plain": lambda rng, n: pa.array(rng.normal(size=n)),
@@ -281,3 +288,18 @@ def test_merged_with_a_copy_that_travelled():
     assert [bar.after for bar in twice.attributes()[0].bars] == [
         2 * bar.after for bar in made.attributes()[0].bars
     ]
+
+
+def test_a_small_sample_shows_no_range_to_the_public(monkeypatch):
+    monkeypatch.setattr(module, "_SHOWN_FROM", 1000)
+    rng = np.random.default_rng(0)
+    columns = [
+        encode("x", pa.array(rng.normal(size=999))),
+        encode("c", pa.array(["a", "b", "c"] * 333)),
+    ]
+    made = tallied(columns, columns, [slice(None)])
+    number, category = made.public_attributes()
+    assert number.bars == ()
+    assert number.mean_after is not None
+    assert len(category.bars) == 3
+    assert made.attributes()[0].bars

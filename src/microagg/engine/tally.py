@@ -27,6 +27,8 @@ from microagg.table.columns import Coded
 
 # Rows that are counted at a time: their numbers fit into a processor's cache.
 _ROWS = 1 << 15
+# Beyond the outer quantiles of so many records lie at least fifty of them.
+_SHOWN_FROM = 10_000
 # A difference of sums that is so much smaller than they are has no digits of its own left.
 _NO_DIGITS = 1e-11
 
@@ -47,6 +49,7 @@ class Tally:
     """
 
     def __init__(self, sample: Sequence[Coded], pivots: Sequence[float | int]) -> None:
+        self._sampled = sample[0].values.size
         self._columns = [_Column(*each) for each in zip(sample, pivots, strict=True)]
         self._chosen = correlated(sample)
         self._before, self._after = (_Together(len(self._chosen)) for _ in range(2))
@@ -110,10 +113,19 @@ class Tally:
         )
 
     def public_attributes(self) -> tuple[Attribute, ...]:
-        """The columns as a public page shows them: what the release tells, on the same bins."""
-        return tuple(
+        """The columns as a public page shows them: what the release tells, on the same bins.
+
+        Without histograms where the sample was so small that their ranges could tell of somebody.
+        """
+        shown = tuple(
             described("quasi-identifier", column.coded, column.bins, column.side(1), None)
             for column in self._columns
+        )
+        if self._sampled >= _SHOWN_FROM:
+            return shown
+        return tuple(
+            each if column.coded.categories is not None else replace(each, bars=())
+            for each, column in zip(shown, self._columns, strict=True)
         )
 
     def correlations(self, public: bool) -> Correlations | None:
