@@ -28,7 +28,9 @@ def nasty(rows, seed=0, gaps=True):
         "moment": pa.array(rng.integers(0, 10**6, rows) * 3600, pa.int64()).cast(
             pa.timestamp("s", "UTC")
         ),
-        "money": pa.array([decimal.Decimal(int(cents)) / 100 for cents in rng.integers(0, 10**6, rows)]),
+        "money": pa.array(
+            [decimal.Decimal(int(each)) / 100 for each in rng.integers(0, 10**6, rows)]
+        ),
         "flag": pa.array(rng.random(rows) < 0.3, mask=gone()),
         "word": pa.array(words[rng.integers(0, 5, rows)].tolist(), mask=gone()),
         "grade": pa.array(grades[rng.integers(0, 3, rows)].tolist()),

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -314,8 +313,8 @@ def test_a_full_disk_leaves_nothing(tmp_path):
 
 
 def test_too_little_disk_is_said_before_work_begins(tmp_path, monkeypatch):
-    monkeypatch.setattr("microagg.large.free_space", lambda folder: 1000)
-    with pytest.raises(OptionError, match="needs about 0.0 GB of disk beside release.parquet"):
+    monkeypatch.setattr("microagg.large.free_space", lambda _: 1000)
+    with pytest.raises(OptionError, match=r"needs about 0\.0 GB of disk beside release\.parquet"):
         protected(tmp_path, nasty(1000))
 
 
@@ -368,8 +367,8 @@ def test_the_input_is_never_written_over(tmp_path):
     source = put(nasty(100), tmp_path / "table.parquet")
     with pytest.raises(OptionError, match="never written over"):
         protect_large(source, source, force=True, **SETTINGS)
+    (tmp_path / "release.parquet").touch()
     with pytest.raises(OptionError, match="exists"):
-        (tmp_path / "release.parquet").touch()
         protect_large(source, tmp_path / "release.parquet", **SETTINGS)
 
 
@@ -467,7 +466,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path, arguments):
 
 
 def test_tables_that_do_not_fit_are_protected_on_disk(tmp_path, arguments):
-    size = os.path.getsize(tmp_path / "table.parquet")
+    size = (tmp_path / "table.parquet").stat().st_size
     assert engine_for(str(tmp_path / "table.parquet"), "auto", None, False) == "memory"
     assert engine_for(str(tmp_path / "table.parquet"), "auto", size, False) == "disk"
     assert engine_for(str(tmp_path), "auto", None, False) == "disk"

@@ -1,6 +1,5 @@
 """Spark on a real cluster: the same releases as out of core, also when a worker is lost."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import microagg
+from microagg.engine.sample import Sample
 from microagg.errors import InputError, OptionError
 from microagg.large import protect_large
 from microagg.table.checks import fingerprint
@@ -59,7 +59,7 @@ def session(cluster):
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     """Every kind of column in three files, one of them empty."""
-    rows = with_nan(nasty(1000))
+    rows = as_spark_has_it(nasty(1000))
     folder = tmp_path_factory.mktemp("table") / "people.parquet"
     folder.mkdir()
     for name, piece in (
@@ -71,11 +71,14 @@ def table(tmp_path_factory):
     return folder
 
 
-def with_nan(rows):
-    """A column in which NaN says that there is no value, beside those in which null does."""
-    number = rows["offset"].to_numpy().copy()
-    number[::11] = np.nan
-    return rows.set_column(rows.schema.get_field_index("offset"), "offset", pa.array(number))
+def as_spark_has_it(rows):
+    """Moments to the microsecond; and NaN where there is no value, beside columns with nulls."""
+    offset, moment = rows["offset"].to_numpy().copy(), rows["moment"]
+    offset[::11] = np.nan
+    moment = moment.cast(pa.timestamp("us", "UTC"))
+    for name, column in (("offset", pa.array(offset)), ("moment", moment)):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
+    return rows
 
 
 def rows_of(frame):
@@ -202,16 +205,17 @@ def test_data_frames(session, table):
     frame = session.read.parquet(str(table))
     by_frame = microagg.spark.protect(frame, ordered=True, **settings)
     same(rows_of(by_path.data), rows_of(by_frame.data))
-    # Rows that were computed have no numbers; how they are dealt out makes no difference.
+    # Rows that were put together have no numbers; how they are dealt out makes no difference.
+    together = frame.where("illness < 4").union(frame.where("illness >= 4"))
     outcomes = []
     for parts in (1, 40):
-        release = microagg.spark.protect(frame.repartition(parts), **settings)
+        release = microagg.spark.protect(together.repartition(parts), **settings)
         found = rows_of(release.data)
         assert sizes_of(found, KINDS).min() >= 4
         outcomes.append(found)
     same(*outcomes)
     with pytest.raises(OptionError, match="ordered needs rows that have numbers"):
-        microagg.spark.protect(frame.repartition(2), ordered=True, **settings)
+        microagg.spark.protect(together, ordered=True, **settings)
     session.catalog.clearCache()
 
 
@@ -219,6 +223,7 @@ def test_data_frames(session, table):
 def test_many_equal_rows(session, tmp_path, share, monkeypatch):
     # So few are sampled that a limit on hashes misses all of a constant table, or none.
     monkeypatch.setattr("microagg.engine.spark.SAMPLED", 200)
+    monkeypatch.setattr(Sample.__init__, "__defaults__", (200, None))
     rows = plane(2500).drop_columns("id")
     equal = np.arange(2500) < 2500 * share
     rows = pa.table({name: np.where(equal, 1.0, rows[name]) for name in rows.column_names})
@@ -226,7 +231,8 @@ def test_many_equal_rows(session, tmp_path, share, monkeypatch):
     expected = protect_large(path, tmp_path / "release.parquet", progress=False, **SIMPLE)
     release = microagg.spark.protect(path, session=session, ordered=True, **SIMPLE)
     same(rows_of(release.data), pq.read_table(expected.path))
-    computed = session.read.parquet(str(path)).repartition(3)
+    frame = session.read.parquet(str(path))
+    computed = frame.union(frame.limit(0)).repartition(3)
     found = rows_of(microagg.spark.protect(computed, session=session, **SIMPLE).data)
     assert found.num_rows == 2500
     assert sizes_of(found, ["x", "y"]).min() >= 3
@@ -320,13 +326,7 @@ def test_what_cannot_work_is_refused_in_one_sentence(session, tmp_path):
     refused(OptionError, "work in parts cannot do", aggregate="proximity")
     refused(InputError, "only 9 records", k=10)
     refused(InputError, "holds numbers as text", quasi_identifiers=["s"])
-    refused(
-        InputError,
-        "infinite numbers",
-        frame.selectExpr("1 / (x - x) * 1e308 * 10 as x", "s")
-        if False
-        else frame.selectExpr("double('inf') as x"),
-    )
+    refused(InputError, "infinite numbers", frame.selectExpr("double('inf') as x"))
     refused(InputError, "no rows", frame.where("x < 0"))
     refused(InputError, "no such file", tmp_path / "nowhere.parquet")
     refused(InputError, "Spark could not read the table: TABLE_OR_VIEW_NOT_FOUND", "nowhere")
