@@ -1,7 +1,7 @@
 """The story of a release, in words for the person who must decide about it."""
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from microagg.report.story import Attribute, Fact, Figure, Story
 if TYPE_CHECKING:
     from microagg.large import LargeRelease
     from microagg.release import Release
+    from microagg.spark import SparkRelease
+
+    AnyRelease: TypeAlias = Release | LargeRelease | SparkRelease
 
 _TREATMENTS = {
     "continuous": "replaced by the mean of its group",
@@ -23,7 +26,7 @@ _TREATMENTS = {
 }
 
 
-def story_of(release: "Release | LargeRelease", *, public: bool) -> Story:
+def story_of(release: "AnyRelease", *, public: bool) -> Story:
     """What the report says; a public one says only what the release itself shows."""
     certificate, recipe = release.certificate, release.recipe
     size, groups = np.unique(release.class_sizes(), return_counts=True)
@@ -59,7 +62,7 @@ def story_of(release: "Release | LargeRelease", *, public: bool) -> Story:
     )
 
 
-def _guarantee(release: "Release | LargeRelease") -> tuple[str, ...]:
+def _guarantee(release: "AnyRelease") -> tuple[str, ...]:
     certificate, recipe = release.certificate, release.recipe
     units = certificate.counts
     columns = ", ".join(recipe.quasi_identifiers)
@@ -103,7 +106,7 @@ def _limits(recipe: Recipe) -> tuple[str, ...]:
     return tuple(limits)
 
 
-def _facts(release: "Release | LargeRelease", public: bool) -> tuple[Fact, ...]:
+def _facts(release: "AnyRelease", public: bool) -> tuple[Fact, ...]:
     certificate = release.certificate
     facts = [
         Fact("k found", certificate.k_found),
@@ -118,7 +121,7 @@ def _facts(release: "Release | LargeRelease", public: bool) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _figures(release: "Release | LargeRelease") -> tuple[Figure, ...]:
+def _figures(release: "AnyRelease") -> tuple[Figure, ...]:
     told = [
         Figure(
             "Information loss",
@@ -170,7 +173,7 @@ def _figures(release: "Release | LargeRelease") -> tuple[Figure, ...]:
     return tuple(told)
 
 
-def _done(release: "Release | LargeRelease", public: bool) -> tuple[str, ...]:
+def _done(release: "AnyRelease", public: bool) -> tuple[str, ...]:
     certificate, recipe = release.certificate, release.recipe
     steps = []
     if recipe.identifiers:
@@ -203,7 +206,7 @@ def _done(release: "Release | LargeRelease", public: bool) -> tuple[str, ...]:
 
 
 def _roles(
-    release: "Release | LargeRelease", attributes: tuple[Attribute, ...]
+    release: "AnyRelease", attributes: tuple[Attribute, ...]
 ) -> tuple[tuple[str, str, str], ...]:
     recipe = release.recipe
     kinds = {each.name: each.kind for each in attributes}
@@ -221,9 +224,7 @@ def _roles(
     return tuple(rows)
 
 
-def _certificate_rows(
-    release: "Release | LargeRelease", public: bool
-) -> tuple[tuple[str, str], ...]:
+def _certificate_rows(release: "AnyRelease", public: bool) -> tuple[tuple[str, str], ...]:
     certificate = release.certificate
     rows = [(check.promise, "yes" if check.kept else "NO") for check in certificate.checks]
     rows += [
@@ -254,7 +255,7 @@ def _public_recipe(recipe: Recipe) -> Recipe:
     return Recipe(**kept)
 
 
-def _command(release: "Release | LargeRelease") -> str:
+def _command(release: "AnyRelease") -> str:
     return (
         f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml -o release.csv"
     )

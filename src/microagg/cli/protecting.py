@@ -11,9 +11,9 @@ from microagg.cli import options
 from microagg.errors import OptionError
 
 if TYPE_CHECKING:
-    from microagg.engine.spark import SparkRelease
     from microagg.large import LargeRelease
     from microagg.release import Release
+    from microagg.spark import SparkRelease
 
 
 def protect(
