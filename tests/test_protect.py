@@ -631,3 +631,14 @@ def test_moved_centroids_stay_within_their_type(column):
     assert found.dtype == table["x"].dtype
     if table["x"].notna().any() and found.dtype != float:
         assert table["x"].min() <= found.min() <= found.max() <= table["x"].max()
+
+
+@pytest.mark.parametrize(
+    "asked", [{"refine": 0.01}, {"method": "search", "options": {"time_limit": 0.01}}]
+)
+def test_a_search_by_the_clock_says_that_it_may_not_repeat(asked):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["x", "y"])
+    release = microagg.protect(table, quasi_identifiers=["x", "y"], progress=False, **asked)
+    assert any("seconds, not steps" in note for note in release.certificate.notes)
+    again = microagg.protect(table, quasi_identifiers=["x", "y"], progress=False, refine=True)
+    assert not any("seconds, not steps" in note for note in again.certificate.notes)

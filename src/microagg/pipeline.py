@@ -304,6 +304,11 @@ def notes_on(
             "Groups publish a value for all their records, also for those that had none, so "
             "weighted totals of columns with missing values change."
         )
+    if not isinstance(recipe.refine, bool) or "time_limit" in recipe.options:
+        notes.append(
+            "The search was given seconds, not steps, so the same recipe may give other groups "
+            "another time."
+        )
     if recipe.entity is not None and recipe.entity not in recipe.identifiers:
         notes.append(f"{recipe.entity}, which says to whom a row belongs, stays in the release.")
     return notes

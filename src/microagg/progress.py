@@ -6,9 +6,18 @@ from contextlib import contextmanager
 
 Report = Callable[[float], None]
 
+# What to call with words about the work under way: one for each bar that is shown.
+_told: list[Callable[[str], None]] = []
+
 
 def silent(_share: float) -> None:
     """Report to nobody."""
+
+
+def tell(words: str) -> None:
+    """Write a few words beside the bar, if one is shown: how far work has come in its own terms."""
+    if _told:
+        _told[-1](words)
 
 
 @contextmanager
@@ -30,4 +39,8 @@ def watch(title: str, show: bool | None = None) -> Iterator[Report]:
     # In a log file there is nothing to wipe out again: there the finished bar is written once.
     with Progress(*columns, console=console, transient=console.is_terminal) as bar:
         task = bar.add_task(title, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+        _told.append(lambda words: bar.update(task, description=f"{title}, {words}"))
+        try:
+            yield lambda share: bar.update(task, completed=share)
+        finally:
+            _told.pop()

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 import microagg
 from microagg.errors import InputError, OptionError
 from microagg.grouping.bound import proving
-from microagg.grouping.bound.choosing import improve
 from microagg.grouping.bound.lower_bound import lower_bound
 from microagg.grouping.bound.near import find_near, half_sums
 from microagg.grouping.bound.pricing import price, square_distances
-from microagg.grouping.bound.proving import prove, sse_of
+from microagg.grouping.bound.proving import prove
 from tests.grouping.test_reorder import KINDS, make
 from tests.naive import bound as naive
 from tests.reference import load
@@ -117,7 +116,7 @@ def test_nearest_records():
 
 
 def test_many_records_get_the_cheap_bound(monkeypatch):
-    monkeypatch.setattr(proving, "_MOST_RECORDS", 100)
+    monkeypatch.setattr(proving, "MOST_RECORDS", 100)
     X = make("generic", 300, 3, 0)
     found = lower_bound(X, 4)
     assert found.kind == "neighbours"
@@ -136,22 +135,6 @@ def test_units_do_not_matter():
         lower_bound(X, 3).information_loss, rel=1e-2
     )
     assert lower_bound(np.full((9, 2), 3), 3).sse == 0.0
-
-
-def test_never_worse_and_often_better_partitions():
-    better = 0
-    for seed in range(6):
-        records = make("generic", 10, 2, seed)
-        rng = np.random.default_rng(seed)
-        labels = rng.permutation(np.array([0] * 3 + [1] * 3 + [2] * 4))
-        proof = prove(records, 3, 5.0)
-        found = improve(records, 3, labels, [proof.sets], 10.0, proof.prices)
-        assert np.bincount(found).min() >= 3
-        assert sse_of(records, found) <= sse_of(records, labels)
-        assert sse_of(records, found) >= naive.least_sse(records, 3) * (1 - 1e-9)
-        better += sse_of(records, found) < sse_of(records, labels)
-    assert better > 3
-    assert improve(records, 3, found, [proof.sets], 0.0, proof.prices).tolist() == found.tolist()
 
 
 def test_what_is_refused():

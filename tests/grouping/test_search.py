@@ -9,6 +9,7 @@ import microagg
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine import search as module
 from microagg.grouping.refine.budget import EFFORTS, afforded
+from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.search import search
 from tests.grouping.test_decompose import start_of
 from tests.grouping.test_reorder import KINDS, groups_of, make
@@ -91,7 +92,38 @@ def test_steps_pay():
     assert losses[-1] < 0.2 * losses[0]
 
 
-def test_stages_are_shown_and_their_best_is_returned():
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_of_two_partitions_part_by_part(kind, seed):
+    records = make(kind, 60, 2, seed)
+    rng = np.random.default_rng(seed)
+    lines = [np.argsort(records[:, 0] + noise) for noise in (0.0, 0.1 * rng.normal(size=60))]
+    pair = [
+        (order.astype(np.int32), np.array(sizes, np.int32))
+        for order, sizes in zip(lines, ([3] * 20, [4] * 15), strict=True)
+    ]
+    order, sizes, total = combine(records, *pair[0], *pair[1])
+    found = groups_of(order, sizes)
+    assert np.array_equal(np.sort(order), np.arange(60))
+    parts = {frozenset(group.tolist()) for given in pair for group in groups_of(*given)}
+    assert {frozenset(group.tolist()) for group in found} <= parts
+    losses = [total_sse(records, groups_of(*given)) for given in pair]
+    assert total == pytest.approx(total_sse(records, found), abs=1e-9)
+    assert total <= min(losses) * (1 + 1e-9) + 1e-9
+    # Cut into places of twelve records, three or four groups each: the better of both in each.
+    if kind == "generic":
+        blocks = [
+            [total_sse(records, groups_of(*given)[first : first + count]) for first in starts]
+            for given, count, starts in (
+                (pair[0], 4, range(0, 20, 4)),
+                ((lines[0].astype(np.int32), pair[1][1]), 3, range(0, 15, 3)),
+            )
+        ]
+        both = combine(records, *pair[0], lines[0].astype(np.int32), pair[1][1])
+        assert both[2] == pytest.approx(sum(map(min, *blocks)))
+
+
+def test_stages_are_shown_and_nothing_better_is_lost():
     records = make("generic", 600, 3, 3)
     order, sizes = np.arange(600), np.full(200, 3)
     shown, shares = [], []
@@ -107,9 +139,23 @@ def test_stages_are_shown_and_their_best_is_returned():
     )
     assert len(shown) > 1
     best = total_sse(records, groups_of(*found))
-    assert best == pytest.approx(min([*shown, total_sse(records, groups_of(order, sizes))]))
+    # Part by part it may well be better than any of them.
+    assert best <= min([*shown, total_sse(records, groups_of(order, sizes))]) * (1 + 1e-12)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+def test_a_person_sees_the_loss_fall(monkeypatch):
+    records = make("generic", 600, 3, 3)
+    order, sizes = np.arange(600), np.full(200, 3)
+    told = []
+    monkeypatch.setattr(module, "tell", told.append)
+    found = search(records, order, sizes, 3, np.random.default_rng(0), steps=100_000)
+    losses = [float(words.removeprefix("loss ").removesuffix(" %")) for words in told]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0]
+    spread = ((records - records.mean(axis=0)) ** 2).sum()
+    assert losses[-1] == pytest.approx(100 * total_sse(records, groups_of(*found)) / spread, 1e-3)
 
 
 @pytest.mark.parametrize("n", [300, 20_000])
@@ -137,10 +183,9 @@ def test_interrupted_it_returns_the_best_so_far(count, monkeypatch, threads):
         calls.append(1)
         if len(calls) == 31:
             raise KeyboardInterrupt
-        return original(*arguments)
+        return combine(*arguments)
 
-    original = module._sse
-    monkeypatch.setattr(module, "_sse", interrupted)
+    monkeypatch.setattr(module, "combine", interrupted)
     found = search(records, order, sizes, 3, np.random.default_rng(0), steps=10**12)
     check(*found, 1200, 3)
     assert total_sse(records, groups_of(*found)) < 0.5 * total_sse(records, groups_of(order, sizes))
@@ -164,6 +209,27 @@ def test_an_interruption_inside_a_stage_stops_both_threads(monkeypatch):
     rng = np.random.default_rng(0)
     found = search(records, np.arange(1200), np.full(400, 3), 3, rng, steps=10**9)
     check(*found, 1200, 3)
+
+
+@pytest.mark.parametrize("cause", [TimeoutError, KeyboardInterrupt])
+def test_no_time_to_get_ready(cause, monkeypatch):
+    def late(*_arguments):
+        raise cause
+
+    records = make("generic", 60, 3, 5)
+    monkeypatch.setattr(module, "nearest_lists", late)
+    found = search(
+        records, np.arange(60), np.array([20] * 3), 3, np.random.default_rng(0), steps=10
+    )
+    check(*found, 60, 3)
+
+
+def test_a_limit_that_is_over_before_it_begins():
+    records = make("generic", 3000, 3, 5)
+    order, sizes = np.arange(3000), np.full(600, 5)
+    found = search(records, order, sizes, 5, np.random.default_rng(0), seconds=0.0)
+    assert np.array_equal(found[0], order)
+    assert np.array_equal(found[1], sizes)
 
 
 def test_steps_of_efforts():
@@ -205,6 +271,8 @@ def test_an_optimum_is_not_refined():
         ({"method": "search", "effort": "great"}, "there is no effort 'great'"),
         ({"effort": "great"}, "there is no effort 'great'"),
         ({"method": "search", "steps": 5, "effort": "best"}, "exclude each other"),
+        ({"method": "search", "steps": 5, "time_limit": 1}, "exclude each other"),
+        ({"method": "search", "time_limit": 5, "effort": "quick"}, "exclude each other"),
         ({"method": "search", "start": "search"}, "search cannot start from 'search' here"),
         ({"method": "search", "start": "auto"}, "search cannot start from 'auto' here"),
         ({"method": "search", "start": "univariate"}, "cannot start from 'univariate' here"),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.errors import OptionError
+from microagg.grouping.bound.best import search_best
 from microagg.grouping.cluster.cbfs import cbfs
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.cluster.vmdav import vmdav
@@ -110,7 +111,7 @@ def _decompose(task: Task) -> Groups:
 
 
 def _search(task: Task) -> Groups:
-    steps, seconds = _checked_budget(task)
+    steps, seconds, best = _checked_budget(task)
     start = find(task.options.get("start", "mdav"))
     several = task.records.shape[1] > 1
     if start.choose is not None or start.name == "search" or (start.one_column and several):
@@ -123,7 +124,7 @@ def _search(task: Task) -> Groups:
     groups = start.group(first)
     if seconds is not None:
         seconds = max(0.0, seconds - (time.monotonic() - begun))
-    return _search_on(task, groups, steps, seconds, 0.2)
+    return _search_on(task, groups, steps, seconds, 0.2, search_best if best else search)
 
 
 def refine_groups(task: Task, method: Method, seconds: float | None) -> Groups:
@@ -135,33 +136,41 @@ def refine_groups(task: Task, method: Method, seconds: float | None) -> Groups:
 
 
 def _search_on(
-    task: Task, groups: Groups, steps: int | None, seconds: float | None, done: float
+    task: Task,
+    groups: Groups,
+    steps: int | None,
+    seconds: float | None,
+    done: float,
+    seek: Callable[..., Groups] = search,
 ) -> Groups:
     def report(share: float) -> None:
         task.report(done + (1.0 - done) * share)
 
-    return search(task.records, *groups, task.k, task.rng, report, steps=steps, seconds=seconds)
+    return seek(task.records, *groups, task.k, task.rng, report, steps=steps, seconds=seconds)
 
 
-def _checked_budget(task: Task) -> tuple[int | None, float | None]:
-    """Steps or seconds that a search is given: one of them is None."""
+def _checked_budget(task: Task) -> tuple[int | None, float | None, bool]:
+    """Steps or seconds that a search is given, one of them None; and whether it is of the best."""
+    effort = task.options.get("effort", "balanced")
+    if effort not in EFFORTS:
+        raise OptionError(f"there is no effort {effort!r}; there are {', '.join(EFFORTS)}")
     given = [name for name in ("steps", "time_limit", "effort") if name in task.options]
-    if len(given) > 1:
-        raise OptionError(f"{given[0]} and {given[1]} exclude each other; give one of them")
+    if len(given) > 1 and (effort != "best" or "steps" in given):
+        raise OptionError(
+            f"{given[0]} and {given[1]} exclude each other; give one of them, "
+            "or time_limit with effort='best'"
+        )
     limit = task.options.get("time_limit")
     if limit is not None:
         if isinstance(limit, bool) or not (isinstance(limit, int | float) and limit >= 0):
             raise OptionError("time_limit must be a number of seconds, 0 or more")
-        return None, float(limit)
+        return None, float(limit), effort == "best"
     steps = task.options.get("steps")
     if steps is not None:
         if isinstance(steps, bool) or not (isinstance(steps, int | np.integer) and steps >= 0):
             raise OptionError("steps must be a whole number, 0 or more")
-        return int(steps), None
-    effort = task.options.get("effort", "balanced")
-    if effort not in EFFORTS:
-        raise OptionError(f"there is no effort {effort!r}; there are {', '.join(EFFORTS)}")
-    return afforded(len(task.records), effort), None
+        return int(steps), None, False
+    return afforded(len(task.records), effort), None, effort == "best"
 
 
 def _choose(n: int, d: int, _k: int, integer: bool) -> str:
@@ -284,9 +293,10 @@ ALL = (
         "as the start, and O(d) a step",
         _search,
         options={
-            "effort": "quick, balanced (the default) or best: steps by the number of records",
+            "effort": "quick, balanced (the default) or best: steps by the number of records; best "
+            "adds column generation and integer programmes up to 5,000 records",
             "steps": "how many steps, instead: the same seed gives the same groups",
-            "time_limit": "seconds, instead: groups may differ from run to run",
+            "time_limit": "seconds, instead or with effort best: groups may differ from run to run",
             "start": "the method to start from, mdav by default: soon it makes no difference",
         },
     ),

@@ -1,122 +1,275 @@
-"""The best partition among known groups: set partitioning over the columns of a bound."""
+"""The best partition among known groups, region by region: set partitioning over many columns.
 
-import math
-from collections.abc import Sequence
+A region is some neighbouring groups of the partition to be improved, or all of them. Its records
+are divided anew into known groups by an integer programme (HiGHS). The linear programme comes
+first: if it finds nothing cheaper than the groups at hand, nor does the integer one; else a group
+whose reduced cost is above what can be gained is in no better division, and of the others those
+with the least reduced costs are let in: the more, the easier the programmes before were.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Each set grows in so many ways at most, and so many sets go into the programme.
-_WAYS_TO_GROW = 3
-_MOST_COLUMNS = 4_000
-_ROWS_AT_ONCE = 1 << 22
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
 
-Sets = list[NDArray[np.int32]]
+# Groups kept for each record of the data, and those for each that go into a linear programme.
+_MOST_EACH = 40
+_WEIGHED_EACH = 12
+_WEIGHED_ANYWAY = 1_000
+# So many sets a record grow, each in so many ways.
+_GROWN_EACH = 8
+_WAYS_TO_GROW = 3
+# Columns of an integer programme for each of its records: at first, and how they become more.
+_FIRST_EACH = 1.5
+_MORE = 1.4
+# Branch and bound ends after so many nodes: a programme that needs more is too large.
+_NODES = 20
+# Regions are all the groups, a half of them, a quarter, ...: no fewer than these.
+_LEAST_REGION = 12
+# A region's gain counts from here on, relative to its cost.
+_GAIN = 1e-9
+
+Columns = Sequence[NDArray[np.int32]]
+
+
+class _Known(NamedTuple):
+    """Known groups of one size: their members, SSE, and how much it is above their prices."""
+
+    sets: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    margins: NDArray[np.float64]
+
+    def only(self, chosen: NDArray) -> "_Known":
+        return _Known(self.sets[chosen], self.costs[chosen], self.margins[chosen])
 
 
 def improve(
     records: NDArray[np.float64],
     k: int,
     labels: NDArray[np.int64],
-    columns: Sequence[NDArray[np.int32]],
-    time_limit: float,
+    columns: Columns,
     prices: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    tries: int | None = None,
+    seconds: float | None = None,
+    ended: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.int64]:
-    """A partition of the least SSE among those made of known groups; never worse than `labels`.
+    """A partition made of known groups and those of `labels`; never worse than `labels`.
 
-    columns: groups that may be used, k to 2k - 1 records each; an array of rows for each size.
-    prices: true prices of the records, from `prove`. Their sum is a bound, so a group that costs
-        more than its members pay, by more than the gap between `labels` and the bound, is in no
-        better partition: such groups are left out, and groups grown from others are let in while
-        they keep within the gap.
-
-    An integer programme, solved by HiGHS until `time_limit` seconds are over. If all groups within
-    the gap are known and time suffices, the result is the optimum.
+    columns: groups that may be used, k to 2k - 1 records each; arrays of rows, a group a line.
+    prices: about what the records pay in good groups, from `prove` for instance; of too many groups
+        those stay that cost least above the prices of their members.
+    tries: how many regions are looked at: then the result depends on nothing else.
+    seconds: how long to go on, in place of tries.
+    ended: asked between regions: whether to stop.
     """
-    from scipy.optimize import LinearConstraint, milp
-    from scipy.sparse import csc_array
+    begun = time.monotonic()
 
+    def left() -> float:
+        return np.inf if seconds is None else seconds - (time.monotonic() - begun)
+
+    groups = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
+    known = _known(records, k, columns, prices)
+    levels = max(1, (len(groups) // _LEAST_REGION).bit_length())
+    allowed = [_FIRST_EACH] * levels
+    done = 0
+    while left() > 0.0 and (tries is None or done < tries) and not ended():
+        level = done % levels
+        region = _region(records, groups, len(groups) >> level, rng)
+        inside = [groups[group] for group in region]
+        found, easy = _divide(records, inside, known, allowed[level], left)
+        allowed[level] *= _MORE if easy else 1.0 / _MORE
+        if found is not None:
+            kept = set(region.tolist())
+            groups = [rows for group, rows in enumerate(groups) if group not in kept] + found
+        done += 1
+    better = np.empty(len(records), np.int64)
+    for label, rows in enumerate(groups):
+        better[rows] = label
+    return better
+
+
+def _known(
+    records: NDArray[np.float64], k: int, columns: Columns, prices: NDArray[np.float64]
+) -> list[_Known]:
+    """The distinct groups that cost least above their prices, by size, and what grows from them."""
     n = len(records)
-    order = np.argsort(labels, kind="stable")
-    own = np.split(order.astype(np.int32), np.cumsum(np.bincount(labels))[:-1])
-    spent = math.fsum(_margins(records, group[np.newaxis], prices)[0] for group in own)
-    # The partition to be improved is always among those to choose from.
-    sets = _within(records, k, columns, spent, prices) + [group[np.newaxis] for group in own]
-    members = np.concatenate([part.ravel() for part in sets])
-    sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in sets])
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    cover = csc_array((np.ones(members.size), members, ends), shape=(n, sizes.size))
-    margins = np.concatenate([_margins(records, part, prices) for part in sets])
-    found = milp(
-        margins,
-        integrality=np.ones(sizes.size),
-        bounds=(0, 1),
-        constraints=LinearConstraint(cover, 1, 1),
-        options={"time_limit": max(0.0, time_limit), "mip_rel_gap": 0.0},
-    )
-    if found.x is None:
-        return labels
-    chosen = np.flatnonzero(found.x > 0.5)
-    better = np.full(n, -1, np.int64)
-    for label, column in enumerate(chosen):
-        better[members[ends[column] : ends[column + 1]]] = label
-    covered = sizes[chosen].sum() == n and better.min() >= 0
-    return better if covered and margins[chosen].sum() < spent * (1.0 - 1e-9) else labels
-
-
-def _within(
-    records: NDArray[np.float64],
-    k: int,
-    columns: Sequence[NDArray[np.int32]],
-    gap: float,
-    prices: NDArray[np.float64],
-) -> Sets:
-    """The distinct groups with the least margins, and what grows from them, within the gap."""
-    layers: Sets = []
+    layers = []
     grown = np.empty((0, k), np.int32)
     for size in range(k, 2 * k):
         given = [part for part in columns if part.shape[1] == size]
-        layer = _distinct(np.concatenate([grown, *given]).astype(np.int32))
-        layers.append(layer[_margins(records, layer, prices) <= gap])
-        grown = _grow(records, layers[-1], gap, prices)
-    all_margins = [_margins(records, layer, prices) for layer in layers]
-    least = np.sort(np.concatenate(all_margins))[:_MOST_COLUMNS]
-    most = least[-1] if least.size else 0.0
-    return [layer[margin <= most] for layer, margin in zip(layers, all_margins, strict=True)]
+        sets = np.unique(np.sort(np.concatenate([grown, *given]), axis=1), axis=0).astype(np.int32)
+        costs = costs_of(records, sets)
+        layer = _Known(sets, costs, costs - prices[sets].sum(axis=1))
+        layers.append(_least(layer, _MOST_EACH * n))
+        if size < 2 * k - 1:
+            seeds = _least(layer, _GROWN_EACH * n).sets
+            grown = np.empty((_WAYS_TO_GROW * len(seeds), size + 1), np.int32)
+            half = len(seeds) // 2
+            run_both(
+                partial(_grow, records, prices, seeds[:half], grown[: _WAYS_TO_GROW * half]),
+                partial(_grow, records, prices, seeds[half:], grown[_WAYS_TO_GROW * half :]),
+            )
+            grown = grown[grown[:, size] >= 0]
+    return _cheapest(layers, _MOST_EACH * n)
 
 
-def _grow(
+def _cheapest(layers: list[_Known], most: int) -> list[_Known]:
+    """The groups with the least margins, whatever their size."""
+    every = np.concatenate([layer.margins for layer in layers])
+    if every.size <= most:
+        return layers
+    limit = np.partition(every, most)[most]
+    return [layer.only(layer.margins <= limit) for layer in layers]
+
+
+def _least(layer: _Known, most: int) -> _Known:
+    if layer.margins.size <= most:
+        return layer
+    return layer.only(np.argsort(layer.margins, kind="stable")[:most])
+
+
+def _region(
     records: NDArray[np.float64],
-    sets: NDArray[np.int32],
-    gap: float,
-    prices: NDArray[np.float64],
-) -> NDArray[np.int32]:
-    """Each set with one record more, in the few best ways that keep within the gap."""
-    n, m = len(records), sets.shape[1]
-    ways = min(_WAYS_TO_GROW, n - m)
-    squares = (records**2).sum(axis=1)
-    parts = [np.empty((0, m + 1), np.int32)]
-    for first in range(0, len(sets), max(1, _ROWS_AT_ONCE // n)):
-        some = sets[first : first + max(1, _ROWS_AT_ONCE // n)]
-        centres = records[some].mean(axis=1)
-        away = squares - 2.0 * centres @ records.T + (centres**2).sum(axis=1)[:, np.newaxis]
-        margins = _margins(records, some, prices)
-        after = margins[:, np.newaxis] + away * (m / (m + 1.0)) - prices
-        np.put_along_axis(after, some.astype(np.int64), np.inf, axis=1)
-        best = np.argpartition(after, ways - 1, axis=1)[:, :ways]
-        rows, picks = np.nonzero(np.take_along_axis(after, best, axis=1) <= gap)
-        parts.append(np.column_stack([some[rows], best[rows, picks].astype(np.int32)]))
-    return np.concatenate(parts)
+    groups: list[NDArray[np.int64]],
+    size: int,
+    rng: np.random.Generator,
+) -> NDArray[np.intp]:
+    """Numbers of the groups around one of them."""
+    centres = np.array([records[rows].mean(axis=0) for rows in groups])
+    away = ((centres - centres[rng.integers(len(groups))]) ** 2).sum(axis=1)
+    return np.argsort(away, kind="stable")[:size]
 
 
-def _margins(
-    records: NDArray[np.float64], sets: NDArray[np.int32], prices: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """SSE less what the members pay."""
-    groups = records[sets]
-    away = groups - groups.mean(axis=1, keepdims=True)
-    return (away**2).sum(axis=(1, 2)) - prices[sets].sum(axis=1)
+def _divide(
+    records: NDArray[np.float64],
+    inside: list[NDArray[np.int64]],
+    known: list[_Known],
+    each: float,
+    left: Callable[[], float],
+) -> tuple[list[NDArray[np.int64]] | None, bool]:
+    """A cheaper division of these groups' records, if one is found; and whether it was easy.
+
+    each: columns for each record that the integer programme may have.
+    """
+    from scipy.optimize import LinearConstraint, linprog, milp
+    from scipy.sparse import csc_array
+
+    rows = np.concatenate(inside)
+    place = np.full(len(records), -1, np.int64)
+    place[rows] = np.arange(rows.size)
+    own = [group[np.newaxis].astype(np.int32) for group in inside]
+    own_costs = [costs_of(records, group) for group in own]
+    spent = float(np.concatenate(own_costs).sum())
+    within = [layer.only(np.all(place[layer.sets] >= 0, axis=1)) for layer in known]
+    within = _cheapest(within, max(_WEIGHED_ANYWAY, _WEIGHED_EACH * rows.size))
+    parts = [*own, *(layer.sets for layer in within)]
+    cost = np.concatenate([*own_costs, *(layer.costs for layer in within)])
+    members = place[np.concatenate([part.ravel() for part in parts])]
+    sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
+    ends = np.cumsum(np.concatenate([[0], sizes]))
+    cover = csc_array((np.ones(members.size), members, ends), shape=(rows.size, sizes.size))
+
+    one = np.ones(rows.size)
+    ideal = linprog(cost, A_eq=cover, b_eq=one, options={"time_limit": max(0.0, left())})
+    if ideal.status != 0:
+        return None, False
+    gain = spent - ideal.fun
+    if gain <= _GAIN * spent:
+        return None, True
+    reduced = cost - cover.T @ ideal.eqlin.marginals
+    # The groups at hand come first: something is always feasible.
+    reduced[: len(own)] -= spent
+    useful = np.argsort(reduced, kind="stable")[: len(own) + int(each * rows.size)]
+    reduced[: len(own)] += spent
+    useful = useful[reduced[useful] <= gain * (1.0 + _GAIN)]
+    solution = milp(
+        np.maximum(0.0, reduced[useful]),
+        integrality=np.ones(useful.size),
+        bounds=(0, 1),
+        constraints=LinearConstraint(cover[:, useful], 1, 1),
+        options={"time_limit": max(0.0, left()), "node_limit": _NODES},
+    )
+    if solution.x is None:
+        return None, False
+    easy = solution.status == 0
+    chosen = useful[solution.x > 0.5]
+    if sizes[chosen].sum() != rows.size or not cost[chosen].sum() < spent * (1.0 - _GAIN):
+        return None, easy
+    return [rows[members[ends[column] : ends[column + 1]]] for column in chosen], easy
 
 
-def _distinct(sets: NDArray[np.int32]) -> NDArray[np.int32]:
-    return np.unique(np.sort(sets, axis=1), axis=0)
+def costs_of(records: NDArray[np.float64], sets: NDArray[np.integer]) -> NDArray[np.float64]:
+    """The SSE of each set."""
+    costs = np.empty(len(sets))
+    _cost(records, sets.astype(np.int32), costs)
+    return costs
+
+
+@kernel
+def _grow(records, prices, sets, grown):
+    """Each set with one record more, in the few ways that raise its margin least; -1 for no way."""
+    n, d = records.shape
+    size = sets.shape[1]
+    centre = np.empty(d)
+    used = np.zeros(n, np.bool_)
+    best = np.empty(_WAYS_TO_GROW)
+    who = np.empty(_WAYS_TO_GROW, np.int64)
+    share = size / (size + 1.0)
+    for s in range(len(sets)):
+        for a in range(d):
+            total = 0.0
+            for t in range(size):
+                total += records[sets[s, t], a]
+            centre[a] = total / size
+        for t in range(size):
+            used[sets[s, t]] = True
+        for w in range(_WAYS_TO_GROW):
+            best[w] = np.inf
+            who[w] = -1
+        for i in range(n):
+            square = 0.0
+            for a in range(d):
+                away = records[i, a] - centre[a]
+                square += away * away
+            rise = square * share - prices[i]
+            if rise < best[_WAYS_TO_GROW - 1] and not used[i]:
+                w = _WAYS_TO_GROW - 1
+                while w > 0 and best[w - 1] > rise:
+                    best[w] = best[w - 1]
+                    who[w] = who[w - 1]
+                    w -= 1
+                best[w] = rise
+                who[w] = i
+        for t in range(size):
+            used[sets[s, t]] = False
+        for w in range(_WAYS_TO_GROW):
+            row = s * _WAYS_TO_GROW + w
+            for t in range(size):
+                grown[row, t] = sets[s, t]
+            grown[row, size] = who[w]
+
+
+@kernel
+def _cost(records, sets, costs):
+    d = records.shape[1]
+    size = sets.shape[1]
+    for s in range(costs.size):
+        total = 0.0
+        for a in range(d):
+            pivot = records[sets[s, 0], a]
+            drift = 0.0
+            for t in range(1, size):
+                drift += records[sets[s, t], a] - pivot
+            mean = pivot + drift / size
+            for t in range(size):
+                away = records[sets[s, t], a] - mean
+                total += away * away
+        costs[s] = total

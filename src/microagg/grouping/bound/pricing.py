@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = 32
 
 
 class Priced(NamedTuple):

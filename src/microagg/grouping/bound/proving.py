@@ -25,7 +25,7 @@ _SMOOTH_ENOUGH = 1e-4
 _OPTIMAL = 1e-6
 _HALF_WAY = 0.5
 # Pricing keeps the distances of all pairs: 200 megabytes for so many records.
-_MOST_RECORDS = 5_000
+MOST_RECORDS = 5_000
 # Partial sets looked at for one record; more where progress is too slow.
 _EFFORT = 1_000
 _MOST_EFFORT = 30_000
@@ -58,12 +58,15 @@ def prove(
     seconds: float,
     labels: NDArray[np.int64] | None = None,
     report: Report = silent,
+    *,
+    pricings: float = math.inf,
 ) -> Proof:
     """True prices of the records with as large a sum as can be had in so many seconds.
 
-    Waiting for the compiler does not count. Up to 5,000 records by column generation, in O(n^2)
-    memory; beyond, and before, by the distances to the nearest. Where the optimum is known at
-    once, the prices only sum to it.
+    Waiting for the compiler does not count. `pricings` limits the work whatever the clock says: so
+    many searches for sets that pay too much, dearer ones counted more. Up to 5,000 records by
+    column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. Where
+    the optimum is known at once, the prices only sum to it.
     """
     n, d = records.shape
     if k == 1 or n < 2 * k or d == 1:
@@ -84,7 +87,7 @@ def prove(
         # Then every record has k - 1 equals, and groups of equals lose nothing.
         proof.optimal = True
         return proof
-    if n > _MOST_RECORDS:
+    if n > MOST_RECORDS:
         return proof
     squares = square_distances(records)
     rungs = _rungs(k)
@@ -101,6 +104,7 @@ def prove(
         start = labels if labels is not None and last else _start(records, rung)
         target = math.inf if labels is None or not last else sse_of(records, labels)
         ascent = _Ascent(records, near, squares, halves, rung, start, proof)
+        ascent.pricings = pricings / len(rungs)
         ascent.run(target, now + (began + seconds - now) / (len(rungs) - number), in_time, last)
     if rung < k:
         halves = half_sums(near, k)
@@ -159,6 +163,7 @@ class _Ascent:
         self.pool.add(np.concatenate([_stretches(group, k) for group in groups]))
         self.step = _HALF_WAY
         self.effort = _EFFORT
+        self.pricings = math.inf
 
     def run(
         self, target: float, deadline: float, tell: Callable[[], bool], to_the_end: bool
@@ -195,6 +200,7 @@ class _Ascent:
         """
         best = self.proof.prices
         there = best + self.step * (prices - best)
+        self.pricings -= self.effort / _EFFORT
         priced = price(
             self.squares, self.halves, there, self.k, self.slack, self.effort, self.in_time
         )
@@ -236,7 +242,7 @@ class _Ascent:
 
     def open(self) -> bool:
         """Whether there is time, and something to be gained."""
-        return self.in_time() and self.proof.total < self.target
+        return self.pricings > 0.0 and self.in_time() and self.proof.total < self.target
 
 
 def _start(records: NDArray[np.float64], k: int) -> NDArray[np.int64]:

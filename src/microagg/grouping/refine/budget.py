@@ -1,10 +1,15 @@
-"""How a search spends its steps or its time, and how hot it is meanwhile."""
+"""How a search spends its steps or its time, and how hot it is meanwhile.
+
+In the first part all records cool down together. The second part, where there are steps enough,
+starts again and again from the best groups: small regions are heated and cooled within one stage,
+which puts right what froze too early.
+"""
 
 import threading
 import time
 from collections.abc import Callable
 
-# The temperature falls geometrically, by this factor in all; the last steps are made without any.
+# The temperature falls geometrically, by this factor; the last steps are made without any.
 _FALL = 100.0
 _QUENCHED = 0.05
 # So many stages, unless they became too short to be worth dividing the groups anew.
@@ -14,6 +19,11 @@ _STEPS_A_RECORD = 30
 _STEPS_A_CALL = 1 << 20
 # What the first stage tries of each record, to learn how fast this machine is.
 _PILOT = 20
+# The first part's share; the steps a record from which on there is a second; and its stages.
+_FIRST_PART = 0.5
+_TWO_PARTS_FROM = 2000
+_STEPS_A_RECORD_LOCALLY = 500
+_LOCAL_HEAT = 0.5
 
 # What an effort is: so many steps a record, but no more than so many in all and some a record.
 # A core makes about ten million steps a second.
@@ -34,10 +44,16 @@ def afforded(n: int, effort: str) -> int:
 
 
 class Budget:
-    """So many steps, or so many seconds from now, for n records."""
+    """So many steps, or so many seconds from now, for n records.
 
-    def __init__(self, n: int, steps: int | None, seconds: float | None) -> None:
+    warm: the groups have been annealed before; there is the second part only.
+    """
+
+    def __init__(
+        self, n: int, steps: int | None, seconds: float | None, warm: bool = False
+    ) -> None:
         self._n = n
+        self._warm = warm
         self._steps = steps
         self._seconds = seconds
         self._begun = time.monotonic()
@@ -66,18 +82,26 @@ class Budget:
             return min(1.0, self._taken / max(1, self._steps))
         return min(1.0, self._elapsed() / max(self._seconds or 0.0, 1e-9))
 
-    def stage(self, largest: int) -> tuple[int, float, float]:
-        """Steps of the next stage, and its temperature at the start and at the end.
+    def local(self) -> bool:
+        """The next stage is one of the second part."""
+        if self._warm:
+            return True
+        return self.share() >= _FIRST_PART and self._two_parts(self._total())
 
-        largest: how many records the largest region has.
-        """
+    def stage(self, regions: int, local: bool) -> tuple[int, float, float]:
+        """Steps of the next stage in so many regions, its temperature at the start and the end."""
         total = self._total()
-        even = max(total // _STAGES, min(_STEPS_A_RECORD * self._n, total // 4))
-        even = max(1, min(even, _STEPS_A_CALL * self._n // largest))
+        if local:
+            steps = _STEPS_A_RECORD_LOCALLY * self._n
+        else:
+            steps = max(total // _STAGES, min(_STEPS_A_RECORD * self._n, total // 4))
+        steps = max(1, min(steps, _STEPS_A_CALL * regions))
         if self._steps is not None:
-            even = min(even, self._steps - self._taken)
+            steps = min(steps, self._steps - self._taken)
+        if local:
+            return steps, _LOCAL_HEAT, 0.0
         share = self.share()
-        return even, self._heat(share, total), self._heat(share + even / total, total)
+        return steps, self._heat(share, total), self._heat(share + steps / total, total)
 
     def take(self, steps: int) -> None:
         """Note that a stage is over."""
@@ -114,8 +138,13 @@ class Budget:
             return 4 * _PILOT * self._n
         return max(1, int(self._taken * (self._seconds or 0.0) / self._elapsed()))
 
+    def _two_parts(self, total: int) -> bool:
+        return total >= _TWO_PARTS_FROM * self._n
+
     def _heat(self, share: float, total: int) -> float:
-        """The temperature after a share of so many steps in all."""
+        """The first part's temperature after a share of so many steps in all."""
+        if self._two_parts(total):
+            share /= _FIRST_PART
         left = 1.0 - share / (1.0 - _QUENCHED)
         if left <= 0.0:
             return 0.0

@@ -2,13 +2,16 @@
 
 Simulated annealing by stages. In each stage the groups are divided anew into regions, by cuts in
 random directions; the regions are annealed independently, side by side on two threads; then all is
-put together again, and kept if it is the best so far. No step looks at more than a few neighbouring
-groups, so a step costs the same among a thousand records as among millions.
+put together again, and what is better than the best so far is kept, part by part. No step looks at
+more than a few neighbouring groups, so a step costs the same among a thousand records as among
+millions.
 
-How a region is annealed is told in `annealing`, how steps and time are spent in `budget`.
+How a region is annealed is told in `annealing`, how steps and time are spent in `budget`, what is
+kept in `combining`.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +19,11 @@ from numpy.typing import NDArray
 
 from microagg.grouping.refine.annealing import LANES, anneal, draws
 from microagg.grouping.refine.budget import Budget
+from microagg.grouping.refine.combining import combine
 from microagg.grouping.sequence.nearest import nearest_lists
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
-from microagg.progress import Report, silent
+from microagg.progress import Report, silent, tell
 
 # Leaves that a search for neighbours may look at; fewer where it would take most of the time.
 _LOOKS, _LOOKS_OF_MANY = 64, 32
@@ -74,75 +78,129 @@ def search(
     A step takes O(d) time, a division into regions O(n (d + log n)); memory is O(n (d + k)).
     """
     if seconds is not None:
-        _compile(records, k)
+        compile_search(records, k)
     budget = Budget(len(records), steps, seconds)
-    order, sizes = _split_large(records, np.asarray(order), np.asarray(sizes), k)
-    field, current = _enter(records, order, sizes, k)
-    best, least = current, _sse(field.points, *current)
     try:
-        while not budget.spent():
-            current = _stage(field, current, k, rng, budget)
-            total = _sse(field.points, *current)
-            if total < least:
-                best, least = current, total
-            if seen is not None:
-                seen(field.rows[current.order], current.sizes)
-            report(budget.share())
-    except KeyboardInterrupt:
-        budget.stop()
+        work = Search(records, order, sizes, k, budget.over)
+    except (TimeoutError, KeyboardInterrupt):
+        report(1.0)
+        return split_large(records, order, sizes, k)
+    with suppress(KeyboardInterrupt):
+        work.run(rng, budget, report, seen)
     report(1.0)
-    return field.rows[best.order], best.sizes
+    return work.groups()
 
 
-def _compile(records, k):
+class Search:
+    """A search that can be stopped, helped from outside, and taken up again."""
+
+    def __init__(
+        self,
+        records: NDArray[np.float64],
+        order: NDArray[np.integer],
+        sizes: NDArray[np.integer],
+        k: int,
+        late: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Get ready, which takes a while for many records; a TimeoutError if that gets late."""
+        self._field, self._best = _enter(records, *split_large(records, order, sizes, k), k, late)
+        self._k = k
+        self._spread = float(np.einsum("ij,ij->", self._field.points, self._field.points))
+
+    def run(
+        self, rng: np.random.Generator, budget: Budget, report: Report, seen: Seen | None = None
+    ) -> None:
+        """Spend the budget. Interrupted from the keyboard, the best groups so far are kept."""
+        current = self._best
+        try:
+            while not budget.spent():
+                local = budget.local()
+                start = self._best if local else current
+                current = _stage(self._field, start, self._k, rng, budget, local)
+                self._keep(current)
+                if seen is not None:
+                    seen(self._field.rows[current.order], current.sizes)
+                report(budget.share())
+        except KeyboardInterrupt:
+            budget.stop()
+            raise
+
+    def take(self, order: NDArray[np.integer], sizes: NDArray[np.integer]) -> None:
+        """Keep what is better in these groups."""
+        number = np.empty_like(self._field.rows)
+        number[self._field.rows] = np.arange(number.size, dtype=np.int32)
+        self._keep(_Groups(number[order], sizes.astype(np.int32)))
+
+    def groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The best so far: rows group by group, and the sizes."""
+        return self._field.rows[self._best.order], self._best.sizes
+
+    def _keep(self, groups: _Groups) -> None:
+        *best, total = combine(self._field.points, *self._best, *groups)
+        self._best = _Groups(*best)
+        if self._spread > 0.0:
+            tell(f"loss {100.0 * total / self._spread:.4g} %")
+
+
+def compile_search(records: NDArray[np.float64], k: int) -> None:
     """Have the kernels ready before time is taken."""
     few = np.ascontiguousarray(records[: 2 * k])
-    field, groups = _enter(few, np.arange(2 * k), np.array([2 * k]), k)
-    _stage(field, groups, k, np.random.default_rng(0), Budget(2 * k, 1, None))
-    _sse(field.points, *groups)
+    work = Search(few, np.arange(2 * k), np.array([2 * k]), k)
+    work.run(np.random.default_rng(0), Budget(2 * k, 1, None), silent)
 
 
-def _split_large(records, order, sizes, k):
+def split_large(
+    records: NDArray[np.float64], order: NDArray[np.integer], sizes: NDArray[np.integer], k: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Cut groups of 2k and more into slices, from the record farthest from the centroid on."""
+    line = order.astype(np.int32)
     if sizes.max() < 2 * k:
-        return order, sizes
-    order = order.copy()
+        return line, sizes.astype(np.int32)
     parts = []
-    for rows in np.split(order, np.cumsum(sizes)[:-1]):
+    for rows in np.split(line, np.cumsum(sizes)[:-1]):
         count = rows.size // k
-        parts.append(np.full(count, k))
+        parts.append(np.full(count, k, np.int32))
         parts[-1][-1] += rows.size % k
         if count > 1:
             inside = records[rows]
             far = inside[np.argmax(((inside - inside.mean(axis=0)) ** 2).sum(axis=1))]
             rows[:] = rows[np.argsort(((inside - far) ** 2).sum(axis=1), kind="stable")]
-    return order, np.concatenate(parts)
+    return line, np.concatenate(parts)
 
 
-def _enter(records, order, sizes, k):
+def _enter(records, order, sizes, k, late):
     """The field, and the groups as they stand in it."""
     n, d = records.shape
     everyone = np.arange(n, dtype=np.int32)
     looks = _LOOKS if n <= _MANY else _LOOKS_OF_MANY
-    rows, lists, squares = nearest_lists(records, everyone, max(12, min(2 * k, 24)), looks)
-    number = np.empty(n, np.int32)
-    number[rows] = everyone
-    points = np.zeros((n, -(-d // LANES) * LANES))
-    points[:, :d] = records[rows] - records.mean(axis=0)
-    groups = _Groups(number[order], sizes.astype(np.int32))
+
+    def check(_share):
+        if late():
+            raise TimeoutError
+
+    rows, lists, squares = nearest_lists(records, everyone, max(12, min(2 * k, 24)), looks, check)
+    check(1.0)
     # A step is judged between the scale of its neighbourhood and that of all, nearer to the first.
     local = np.zeros(n)
     for j in range(min(k, lists.shape[1])):
         local += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
+    del squares
     local *= 0.5 / min(k, lists.shape[1])
     root = np.sqrt(local)
     scales = root * np.sqrt(root) * np.sqrt(np.sqrt(local.mean()))
-    return _Field(rows, points, number[lists], scales), groups
+    number = np.empty(n, np.int32)
+    number[rows] = everyone
+    for j in range(lists.shape[1]):
+        lists[:, j] = number[lists[:, j]]
+    points = np.zeros((n, -(-d // LANES) * LANES))
+    for a in range(d):
+        points[:, a] = records[rows, a] - records[:, a].mean()
+    return _Field(rows, points, lists, scales), _Groups(number[order], sizes)
 
 
-def _stage(field, groups, k, rng, budget):
+def _stage(field, groups, k, rng, budget, local):
     """Divide the groups into regions, anneal each of them, and put them together."""
-    regions = _divide(field, groups, rng)
+    regions = _divide(field, groups, rng, local)
     members = np.concatenate(regions)
     order = _gather(groups, members)
     place = np.empty_like(order)
@@ -154,7 +212,7 @@ def _stage(field, groups, k, rng, budget):
     for region, slot in zip(regions, slots, strict=False):
         sizes[slot : slot + region.size] = groups.sizes[region]
     seeds = rng.integers(1, 2**63, len(regions))
-    steps, hot, cold = budget.stage(max(counts))
+    steps, hot, cold = budget.stage(len(regions), local)
     allowed = draws()
     waiting = iter(range(len(regions)))
 
@@ -187,11 +245,15 @@ def _stage(field, groups, k, rng, budget):
     return _Groups(order, sizes[sizes > 0])
 
 
-def _divide(field, groups, rng):
-    """Group numbers by region: halved at the median along the line through two groups' centres."""
+def _divide(field, groups, rng, local):
+    """Group numbers by region: halved at the median along the line through two groups' centres.
+
+    Few and large regions, or else as many as there can be.
+    """
     n, g = groups.order.size, groups.sizes.size
-    halvings = max(1, -(-n // _REGION) - 1).bit_length()
-    halvings = min(halvings, (g // _GROUPS_A_REGION).bit_length() - 1)
+    halvings = (g // _GROUPS_A_REGION).bit_length() - 1
+    if not local:
+        halvings = min(halvings, max(1, -(-n // _REGION) - 1).bit_length())
     regions = [np.arange(g)]
     if halvings <= 0:
         return regions
@@ -231,23 +293,3 @@ def _centres(points, order, sizes):
         for a in range(width):
             centres[a, group] /= sizes[group]
     return centres
-
-
-@kernel
-def _sse(points, order, sizes):
-    """The SSE of all groups, each about its own mean."""
-    total = 0.0
-    at = 0
-    for group in range(sizes.size):
-        last = at + sizes[group]
-        for a in range(points.shape[1]):
-            pivot = points[order[at], a]
-            drift = 0.0
-            for i in range(at, last):
-                drift += points[order[i], a] - pivot
-            mean = pivot + drift / sizes[group]
-            for i in range(at, last):
-                away = points[order[i], a] - mean
-                total += away * away
-        at = last
-    return total

@@ -1,0 +1,195 @@
+"""Search, bound and integer programme together: the least loss, for those who can wait.
+
+The search leaves many good groups behind; the prices of a bound say which groups are worth having,
+and bring more. Among all of these an integer programme chooses the best division of many records at
+once, which no single move of a search can reach. Meanwhile the search goes on from its best groups,
+and in the end the better of both is taken, part by part.
+"""
+
+import threading
+import time
+from contextlib import suppress
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.bound.choosing import improve
+from microagg.grouping.bound.proving import MOST_RECORDS, prove, shares
+from microagg.grouping.refine.budget import Budget
+from microagg.grouping.refine.search import Search, compile_search, search
+from microagg.kernels.compiling import seconds_compiling
+from microagg.progress import Report, silent
+
+# How time and steps are shared out: the first search, the bound, and what is left by halves.
+_SEARCH_FIRST = 0.35
+_BOUND = 0.12
+_ROUNDS = 2
+# Without a clock: so many steps of column generation, and regions divided anew in each round.
+_PRICINGS = 150
+_TRIES = 18
+# For larger groups there are no prices to be had in good time.
+_LARGEST_PRICED = 6
+
+Groups = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+def search_best(
+    records: NDArray[np.float64],
+    order: NDArray[np.integer],
+    sizes: NDArray[np.integer],
+    k: int,
+    rng: np.random.Generator,
+    report: Report = silent,
+    *,
+    steps: int | None = None,
+    seconds: float | None = None,
+) -> Groups:
+    """Rows group by group, and the sizes of the groups: as `search`, and better for few records.
+
+    Up to 5,000 records of several attributes; more are searched only. With `steps` the result
+    depends on the generator alone: column generation and integer programmes are limited by counts.
+    With `seconds` it may differ from run to run.
+    """
+    n, d = records.shape
+    if n > MOST_RECORDS or d == 1:
+        return search(records, order, sizes, k, rng, report, steps=steps, seconds=seconds)
+    if seconds is not None:
+        compile_search(records, k)
+        _compile(records, k)
+    work = _Together(Search(records, order, sizes, k), records, k, rng, report)
+    with suppress(KeyboardInterrupt):
+        work.run(steps, seconds)
+    report(1.0)
+    return work.search.groups()
+
+
+class _Together:
+    def __init__(
+        self,
+        search: Search,
+        records: NDArray[np.float64],
+        k: int,
+        rng: np.random.Generator,
+        report: Report,
+    ) -> None:
+        self.search, self.records, self.k, self.rng = search, records, k, rng
+        self.report = report
+        self.columns: list[NDArray[np.int32]] = []
+
+    def run(self, steps: int | None, seconds: float | None) -> None:
+        begun = _clock()
+
+        def until(share: float) -> float | None:
+            """Seconds left until this share of the time."""
+            return None if seconds is None else max(0.0, begun + share * seconds - _clock())
+
+        def some(share: float) -> int | None:
+            return None if steps is None else int(share * steps)
+
+        self.seek(some(_SEARCH_FIRST), until(_SEARCH_FIRST), False, 0.0, _SEARCH_FIRST)
+        prices = self.price(until(_SEARCH_FIRST + _BOUND))
+        rest = 1.0 - _SEARCH_FIRST - _BOUND
+        for number in range(_ROUNDS):
+            first = _SEARCH_FIRST + _BOUND + rest * number / _ROUNDS
+            last = 1.0 if number + 1 == _ROUNDS else first + rest / _ROUNDS
+            self.both(
+                prices, some(last - first), until(last), until((first + last) / 2), first, last
+            )
+
+    def seek(
+        self, steps: int | None, seconds: float | None, warm: bool, first: float, last: float
+    ) -> None:
+        """Search on, and remember the groups of every stage."""
+        budget = Budget(len(self.records), steps, seconds, warm)
+        self.search.run(
+            self.rng,
+            budget,
+            lambda share: self.report(first + (last - first) * share),
+            self.remember,
+        )
+
+    def remember(self, order: NDArray[np.int32], sizes: NDArray[np.int32]) -> None:
+        firsts = np.cumsum(sizes) - sizes
+        for size in range(int(sizes.min()), int(sizes.max()) + 1):
+            starts = firsts[sizes == size]
+            if starts.size:
+                self.columns.append(order[starts[:, np.newaxis] + np.arange(size)])
+
+    def labels(self) -> NDArray[np.int64]:
+        order, sizes = self.search.groups()
+        labels = np.empty(order.size, np.int64)
+        labels[order] = np.repeat(np.arange(sizes.size), sizes)
+        return labels
+
+    def price(self, seconds: float | None) -> NDArray[np.float64]:
+        """What the records should pay: by a bound, or else what they pay now."""
+        labels = self.labels()
+        if self.k > _LARGEST_PRICED:
+            return shares(self.records, labels)
+        if seconds is None:
+            proof = prove(self.records, self.k, np.inf, labels, pricings=_PRICINGS)
+        else:
+            proof = prove(self.records, self.k, seconds, labels)
+        self.columns.append(proof.sets)
+        return proof.prices
+
+    def both(
+        self,
+        prices: NDArray[np.float64],
+        steps: int | None,
+        seconds: float | None,
+        half: float | None,
+        first: float,
+        last: float,
+    ) -> None:
+        """Choose among the known groups and search on, side by side where there are two threads."""
+        labels, columns, rng = self.labels(), list(self.columns), self.rng.spawn(1)[0]
+        tries = _TRIES if seconds is None else None
+        found: list[NDArray[np.int64]] = []
+        ended = threading.Event()
+
+        def choose(seconds: float | None) -> None:
+            found.append(
+                improve(
+                    self.records,
+                    self.k,
+                    labels,
+                    columns,
+                    prices,
+                    rng,
+                    tries=tries,
+                    seconds=seconds,
+                    ended=ended.is_set,
+                )
+            )
+
+        if numba.get_num_threads() > 1:
+            # An interruption does not wait for it: a programme cannot be stopped.
+            helper = threading.Thread(target=choose, args=(seconds,), daemon=True)
+            helper.start()
+            try:
+                self.seek(steps, seconds, True, first, last)
+                helper.join()
+            finally:
+                ended.set()
+        else:
+            self.seek(steps, half, True, first, last)
+            choose(None if seconds is None or half is None else seconds - half)
+        better = found[0]
+        self.search.take(np.argsort(better, kind="stable"), np.bincount(better))
+
+
+def _clock() -> float:
+    return time.monotonic() - seconds_compiling()
+
+
+def _compile(records: NDArray[np.float64], k: int) -> None:
+    """Have the kernels and the solver ready before time is taken."""
+    few = np.ascontiguousarray(records[: 2 * k])
+    labels = np.repeat(np.arange(2), k)
+    everyone = [np.arange(2 * k, dtype=np.int32).reshape(2, k)]
+    rng = np.random.default_rng(0)
+    improve(few, k, labels, everyone, np.zeros(2 * k), rng, tries=1)
+    if k <= _LARGEST_PRICED:
+        prove(few, k, np.inf, labels, pricings=1)
