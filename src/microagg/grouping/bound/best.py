@@ -16,15 +16,19 @@ from numpy.typing import NDArray
 
 from microagg.grouping.bound.choosing import improve
 from microagg.grouping.bound.proving import MOST_RECORDS, prove, shares
-from microagg.grouping.refine.budget import Budget
-from microagg.grouping.refine.search import Search, compile_search, search
+from microagg.grouping.refine.heaviest import is_concentrated
+from microagg.grouping.refine.search import Search, compile_search, search, seek
 from microagg.kernels.compiling import seconds_compiling
 from microagg.progress import Report, silent
 
-# How time and steps are shared out: the first search, the bound, and what is left by halves.
-_SEARCH_FIRST = 0.35
-_BOUND = 0.12
+# How time and steps are shared out: a glance, the bound, the search until half of all is spent, and
+# what is left by halves.
+_GLANCE = 0.03
+_BOUND = 0.07
+_SEARCH_FIRST = 0.5
 _ROUNDS = 2
+# A bound that is lower than this share of what was found at a glance says little.
+_NEAR = 0.97
 # Without a clock: so many steps of column generation, and regions divided anew in each round.
 _PRICINGS = 150
 _TRIES = 18
@@ -87,12 +91,19 @@ class _Together:
         def some(share: float) -> int | None:
             return None if steps is None else int(share * steps)
 
-        self.seek(some(_SEARCH_FIRST), until(_SEARCH_FIRST), False, 0.0, _SEARCH_FIRST)
-        prices = self.price(until(_SEARCH_FIRST + _BOUND))
-        rest = 1.0 - _SEARCH_FIRST - _BOUND
+        if self.k > _LARGEST_PRICED and is_concentrated(self.search):
+            self.seek(steps, seconds, False, 0.0, 1.0)
+            return
+        self.seek(some(_GLANCE), until(_GLANCE), False, 0.0, _GLANCE)
+        prices = self.price(until(_GLANCE + _BOUND))
+        begin = _GLANCE + _BOUND
+        if prices is None:
+            self.seek(some(1.0 - begin), until(1.0), False, begin, 1.0)
+            return
+        self.seek(some(_SEARCH_FIRST - begin), until(_SEARCH_FIRST), False, begin, _SEARCH_FIRST)
         for number in range(_ROUNDS):
-            first = _SEARCH_FIRST + _BOUND + rest * number / _ROUNDS
-            last = 1.0 if number + 1 == _ROUNDS else first + rest / _ROUNDS
+            first = _SEARCH_FIRST + (1.0 - _SEARCH_FIRST) * number / _ROUNDS
+            last = _SEARCH_FIRST + (1.0 - _SEARCH_FIRST) * (number + 1) / _ROUNDS
             self.both(
                 prices, some(last - first), until(last), until((first + last) / 2), first, last
             )
@@ -101,12 +112,14 @@ class _Together:
         self, steps: int | None, seconds: float | None, warm: bool, first: float, last: float
     ) -> None:
         """Search on, and remember the groups of every stage."""
-        budget = Budget(len(self.records), steps, seconds, warm)
-        self.search.run(
+        seek(
+            self.search,
             self.rng,
-            budget,
+            steps,
+            seconds,
             lambda share: self.report(first + (last - first) * share),
             self.remember,
+            warm,
         )
 
     def remember(self, order: NDArray[np.int32], sizes: NDArray[np.int32]) -> None:
@@ -122,17 +135,21 @@ class _Together:
         labels[order] = np.repeat(np.arange(sizes.size), sizes)
         return labels
 
-    def price(self, seconds: float | None) -> NDArray[np.float64]:
-        """What the records should pay: by a bound, or else what they pay now."""
+    def price(self, seconds: float | None) -> NDArray[np.float64] | None:
+        """What the records should pay: by a bound, or else what they pay now.
+
+        None if the bound is far below what was found: it would lead an integer programme nowhere.
+        """
         labels = self.labels()
+        now = shares(self.records, labels)
         if self.k > _LARGEST_PRICED:
-            return shares(self.records, labels)
+            return now
         if seconds is None:
             proof = prove(self.records, self.k, np.inf, labels, pricings=_PRICINGS)
         else:
             proof = prove(self.records, self.k, seconds, labels)
         self.columns.append(proof.sets)
-        return proof.prices
+        return proof.prices if proof.total >= _NEAR * now.sum() else None
 
     def both(
         self,

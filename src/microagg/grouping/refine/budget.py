@@ -82,6 +82,14 @@ class Budget:
             return min(1.0, self._taken / max(1, self._steps))
         return min(1.0, self._elapsed() / max(self._seconds or 0.0, 1e-9))
 
+    def left(self) -> float:
+        """Seconds that are left, where seconds are counted."""
+        return max(0.0, (self._seconds or 0.0) - self._elapsed())
+
+    def speed(self) -> float:
+        """Steps a second so far."""
+        return self._taken / max(self._elapsed(), 1e-9)
+
     def local(self) -> bool:
         """The next stage is one of the second part."""
         if self._warm:

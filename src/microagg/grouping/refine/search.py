@@ -7,7 +7,7 @@ more than a few neighbouring groups, so a step costs the same among a thousand r
 millions.
 
 How a region is annealed is told in `annealing`, how steps and time are spent in `budget`, what is
-kept in `combining`.
+kept in `combining`, and what is done about a few groups that hold most of the loss in `heaviest`.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.annealing import LANES, anneal, draws
 from microagg.grouping.refine.budget import Budget
 from microagg.grouping.refine.combining import combine
+from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoing
 from microagg.grouping.sequence.nearest import nearest_lists
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
@@ -86,9 +88,44 @@ def search(
         report(1.0)
         return split_large(records, order, sizes, k)
     with suppress(KeyboardInterrupt):
-        work.run(rng, budget, report, seen)
+        seek(work, rng, steps, None if seconds is None else budget.left(), report, seen)
     report(1.0)
     return work.groups()
+
+
+def seek(
+    work: "Search",
+    rng: np.random.Generator,
+    steps: int | None,
+    seconds: float | None,
+    report: Report = silent,
+    seen: Seen | None = None,
+    warm: bool = False,
+) -> None:
+    """Spend so many steps or seconds on all records and, if that pays, on the heaviest groups.
+
+    warm: the groups have been annealed before.
+    """
+    n = len(work.records)
+    whole = Budget(n, steps, seconds, warm)
+    if not worth_redoing(work, steps, seconds):
+        work.run(rng, whole, report, seen)
+        return
+    most = None if steps is None else int((1.0 - REDONE) * steps)
+    first = Budget(n, most, None if seconds is None else (1.0 - REDONE) * seconds, warm)
+    work.run(rng, first, lambda done: report((1.0 - REDONE) * done), seen)
+    left = redo_heaviest(
+        work,
+        rng,
+        lambda done: report(1.0 - REDONE + REDONE * done),
+        steps=None if steps is None or most is None else steps - most,
+        seconds=None if seconds is None else whole.left(),
+        speed=first.speed(),
+    )
+    rest = Budget(
+        n, None if steps is None else left, None if seconds is None else whole.left(), True
+    )
+    work.run(rng, rest, silent, seen)
 
 
 class Search:
@@ -104,7 +141,7 @@ class Search:
     ) -> None:
         """Get ready, which takes a while for many records; a TimeoutError if that gets late."""
         self._field, self._best = _enter(records, *split_large(records, order, sizes, k), k, late)
-        self._k = k
+        self.records, self._k = records, k
         self._spread = float(np.einsum("ij,ij->", self._field.points, self._field.points))
 
     def run(
@@ -130,6 +167,22 @@ class Search:
         number = np.empty_like(self._field.rows)
         number[self._field.rows] = np.arange(number.size, dtype=np.int32)
         self._keep(_Groups(number[order], sizes.astype(np.int32)))
+
+    def within(self, rows: NDArray[np.integer]) -> "Search":
+        """A search of some of the records by themselves, from the start."""
+        part = np.ascontiguousarray(self.records[rows])
+        return Search(part, *mdav(part, self._k), self._k)
+
+    def take_part(self, order: NDArray[np.integer], sizes: NDArray[np.integer]) -> None:
+        """Keep what is better in groups of some of the records, which make up whole groups now."""
+        now, sizes_now = self.groups()
+        other = np.ones(now.size, bool)
+        other[order] = False
+        kept = other[now[np.cumsum(sizes_now) - sizes_now]]
+        self.take(
+            np.concatenate([now[np.repeat(kept, sizes_now)], order]),
+            np.concatenate([sizes_now[kept], sizes]),
+        )
 
     def groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The best so far: rows group by group, and the sizes."""
