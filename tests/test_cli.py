@@ -443,3 +443,29 @@ def test_a_terminal_without_the_letters_does_not_stop_it(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "\\xe2ge" in done.stdout
+
+
+NOISY = """
+import os, sys
+import microagg
+
+protect = microagg.protect
+
+def noisy(*given, **named):
+    os.write(1, b"a library's own words")
+    return protect(*given, **named)
+
+microagg.protect = noisy
+sys.argv = ["microagg", *sys.argv[1:]]
+from microagg.cli import main
+main()
+"""
+
+
+def test_what_a_library_prints_is_not_in_the_result(tmp_path):
+    survey(tmp_path / "survey.csv")
+    command = [sys.executable, "-c", NOISY, "protect", "survey.csv", *ROLES, "-o", "-"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("age,income,zip")
+    assert "a library's own words" in done.stderr

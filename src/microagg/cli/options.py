@@ -3,7 +3,10 @@
 import ast
 import json
 import math
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +16,8 @@ from microagg.errors import OptionError
 Source = Annotated[
     str,
     typer.Argument(
-        help="A file (CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS), the URL of a database table "
+        help="A file (CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS), a folder of Parquet files, "
+        "the URL of a database table "
         "(sqlite:///survey.db#people), or - for standard input.",
         show_default=False,
     ),
@@ -209,6 +213,23 @@ def method_options(given: Iterable[str] | None) -> dict[str, Any] | None:
 def only_given(**settings: Any) -> dict[str, Any]:
     """The settings that somebody gave."""
     return {name: value for name, value in settings.items() if value is not None}
+
+
+@contextmanager
+def library_prints_to_stderr() -> Iterator[None]:
+    """Keep standard output for results: a solver beneath prints there what it should not."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def say_json(result: Any) -> None:

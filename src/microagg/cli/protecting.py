@@ -235,7 +235,8 @@ def _released(
         )
     import microagg
 
-    release = microagg.protect(source, recipe=recipe, prove=prove)
+    with options.library_prints_to_stderr():
+        release = microagg.protect(source, recipe=recipe, prove=prove)
     release.write(output, force=force)
     return release
 
