@@ -26,7 +26,7 @@ ALLOWED = {
     "table": BASE,
     "report": {"errors", "files"},
     "recipe": {"errors", "files", "table"},
-    "certificate": {"files"},
+    "certificate": {"errors", "files"},
     "engine": BASE
     | {"certificate", "describe", "grouping", "publish", "recipe", "report", "table"},
     "private": BASE

@@ -157,21 +157,13 @@ def measure(
         changes[after.name] = share_changed(before.values, after.values, *gaps)
         if before.varies:
             varies.append(losses[after.name])
-    numeric = [pair for pair in pairs if pair[1].numeric]
-    whole = np.ones(labels.size, bool)
-    for column in (column for pair in numeric for column in pair):
-        if column.missing is not None:
-            whole &= ~column.missing
+    numeric, complete = _complete_numbers(pairs)
     figures: dict[str, Any] = {}
-    if numeric and whole.any():
-        places = {pair[1].name: place for place, pair in enumerate(numeric)}
+    if complete[0].size:
+        places = {name: place for place, name in enumerate(numeric)}
         check_columns(known or (), list(places))
-        original, released = (
-            np.column_stack([_numbers(pair[side])[whole] for pair in numeric]) for side in (0, 1)
-        )
         figures = judge(
-            original,
-            released,
+            *complete,
             sd=sd,
             known=None if known is None else [places[name] for name in known],
             distance=distance,
@@ -185,17 +177,12 @@ def measure(
         columns=tuple(names),
         rows_original=rows_original,
         rows_released=labels.size,
-        k_found=alike.k,
-        unique=alike.unique,
-        classes=alike.sizes.size,
-        smallest_class=int(alike.sizes.min()),
-        median_class=float(np.median(alike.sizes)),
-        largest_class=int(alike.sizes.max()),
+        **class_figures(alike),
         information_loss=float(np.mean(varies)) if varies else 0.0,
         attribute_losses=losses,
         attribute_changes=changes,
-        judged=int(whole.sum()) if numeric else 0,
-        judged_columns=tuple(pair[1].name for pair in numeric),
+        judged=len(complete[0]),
+        judged_columns=numeric,
         figures=figures,
         confidential={
             name: {
@@ -213,16 +200,10 @@ def sampled_figures(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[dict[str, Any
 
     Linkage is not among them: in a sample everybody is easier to find than among all.
     """
-    numeric = [pair for pair in pairs if pair[1].numeric]
-    whole = np.ones(pairs[0][0].values.size, bool)
-    for column in (column for pair in numeric for column in pair):
-        if column.missing is not None:
-            whole &= ~column.missing
-    if not numeric or not whole.any():
-        return {}, int(whole.sum())
-    pair = paired(
-        *(np.column_stack([_numbers(pair[side])[whole] for pair in numeric]) for side in (0, 1))
-    )
+    _, complete = _complete_numbers(pairs)
+    if complete[0].size == 0:
+        return {}, 0
+    pair = paired(*complete)
     change = changes(pair)
     return {
         "interval": sdid(pair).total,
@@ -232,7 +213,37 @@ def sampled_figures(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[dict[str, Any
         "correlation_change": change.correlations,
         "largest_correlation_change": change.largest_correlation,
         "eigenvalue_distance": eigenvalue_distance(pair),
-    }, int(whole.sum())
+    }, len(complete[0])
+
+
+def class_figures(alike: Alike) -> dict[str, Any]:
+    """What an assessment says of records that look alike."""
+    return {
+        "k_found": alike.k,
+        "unique": alike.unique,
+        "classes": alike.sizes.size,
+        "smallest_class": int(alike.sizes.min()),
+        "median_class": float(np.median(alike.sizes)),
+        "largest_class": int(alike.sizes.max()),
+    }
+
+
+def _complete_numbers(
+    pairs: Sequence[tuple[Coded, Coded]],
+) -> tuple[tuple[str, ...], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The columns that have distances; before and after, of the records that have all values."""
+    numeric = [pair for pair in pairs if pair[1].numeric]
+    whole = np.ones(pairs[0][0].values.size if numeric else 0, bool)
+    for column in (column for pair in numeric for column in pair):
+        if column.missing is not None:
+            whole &= ~column.missing
+    before, after = (
+        np.column_stack([_numbers(pair[side])[whole] for pair in numeric])
+        if numeric
+        else np.zeros((0, 0))
+        for side in (0, 1)
+    )
+    return tuple(after.name for _, after in numeric), (before, after)
 
 
 def _paired_rows(before: Opened, after: Opened, key: str | None) -> NDArray[np.int64] | None:

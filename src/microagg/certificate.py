@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from microagg.errors import PromiseError
 from microagg.files import whole_file
 
 
@@ -55,6 +56,14 @@ class Certificate:
     def passed(self) -> bool:
         """Whether every promise is kept."""
         return all(check.kept for check in self.checks)
+
+    def refuse_broken(self) -> None:
+        """Refuse to publish a release that does not keep what it promises."""
+        broken = "; ".join(check.promise for check in self.checks if not check.kept)
+        if broken:
+            raise PromiseError(
+                f"the release fails its check, so it was not published: not so: {broken}"
+            )
 
     def with_checks(self, checks: tuple[Check, ...], **found: Any) -> Self:
         """The certificate after the release was counted again."""

@@ -9,15 +9,17 @@ from typing import TextIO
 
 
 @contextmanager
-def whole_path(path: Path) -> Iterator[Path]:
+def whole_path(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """A path to write to, beside the one wanted and of the same suffix.
 
     The file takes its name once everything is in it and on the disk. After a failure nothing is
     left of it, and a file that had the name before still has it.
+
+    mode: who may read and write it, as far as the user's mask lets them.
     """
     prefix = f".{path.name[:40]}."
     try:
-        with _temporary(path, prefix) as temporary:
+        with _temporary(path, prefix, mode) as temporary:
             yield temporary
     except OSError as failure:
         # Neither the name of the temporary file nor the words of a library would tell anything.
@@ -28,7 +30,7 @@ def whole_path(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _temporary(path: Path, prefix: str) -> Iterator[Path]:
+def _temporary(path: Path, prefix: str, mode: int) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=path.suffix)
     temporary = Path(name)
@@ -40,7 +42,7 @@ def _temporary(path: Path, prefix: str) -> Iterator[Path]:
         # mkstemp makes files for one user only; a release is as public as its folder says.
         mask = os.umask(0)
         os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
+        temporary.chmod(mode & ~mask)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -4,9 +4,8 @@ What `protect` does with a table in memory is done here by the engine; the relea
 counted anew just the same before it takes its name.
 """
 
-import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from microagg.release import certificate_path, refuse_overwriting, sizes_of
 from microagg.report.story import Attribute, Correlations
 from microagg.sampled import Sampled
 from microagg.table import formats
+from microagg.table.checks import sha256_of
 from microagg.table.digests import Digests, digests_for, read_back_stream
 from microagg.table.opening import STANDARD_STREAM, Origin, check_columns
 from microagg.table.recount import Alike
@@ -156,7 +156,7 @@ class _Journey:
         kept_plan = plan_path(self.path)
         with (
             whole_path(certificate) as beside,
-            whole_path(kept_plan) as planned,
+            whole_path(kept_plan, 0o600) as planned,
             whole_path(self.path) as temporary,
         ):
             release = self._write(plan, looked_at, temporary)
@@ -165,13 +165,11 @@ class _Journey:
             # What speaks of an earlier release must never stand beside this one.
             certificate.unlink(missing_ok=True)
             kept_plan.unlink(missing_ok=True)
-        kept_plan.chmod(0o600)
         return release
 
     def _write(self, plan: Plan, looked_at: Sampled, path: Path) -> LargeRelease:
         schema = published_schema(self.stream.schema, plan)
-        dropped = plan.moved if self.recipe.small_strata == "drop" else 0
-        rows = plan.rows - dropped
+        rows = plan.rows - plan.dropped
         tally = Tally(looked_at.columns, [coding.origin for coding in plan.codings])
         written = digests_for(path, self.stream.origin)
         with (
@@ -186,12 +184,17 @@ class _Journey:
                     sink.write(batch)
                     written.add(batch)
         checks, alike = self._check(path, schema, written, rows, plan)
-        certificate = self._certificate(plan, tally, alike, rows, schema, path, checks)
-        if not certificate.passed:
-            broken = "; ".join(check.promise for check in checks if not check.kept)
-            raise PromiseError(
-                f"the written release fails its check, so it was not published: not so: {broken}"
-            )
+        certificate = certificate_in_parts(
+            plan,
+            tally,
+            sizes_of(alike),
+            columns=schema.names,
+            input_sha256=self.stream.sha256,
+            release_sha256=sha256_of(path),
+            checks=checks,
+            notes=self.stream.notes,
+        )
+        certificate.refuse_broken()
         confidential = looked_at.confidential(self.recipe, self.stream.origin, public=False)
         return LargeRelease(
             path=self.path,
@@ -199,7 +202,7 @@ class _Journey:
             certificate=certificate,
             plan=plan,
             origin=self.stream.origin,
-            counted=self._counted(plan),
+            counted=plan.counted,
             attributes=(*tally.attributes(), *confidential),
             correlations=tally.correlations(public=False),
             assessment=looked_at.assessment(tally, alike, plan, rows) if self.measures else None,
@@ -211,13 +214,12 @@ class _Journey:
         self, path: Path, schema: pa.Schema, written: Digests, rows: int, plan: Plan
     ) -> tuple[tuple[Check, ...], Alike]:
         """Read the release back, compare it with what was meant, and count it anew."""
-        counted = self._counted(plan)
         try:
             with watch("reading back and counting", self.progress) as report:
                 back = read_back_stream(path, schema, self.stream.origin)
                 found = digests_for(path, self.stream.origin)
                 batches = _hashed(back.batches(), found)
-                alike = count_parts(batches, counted, rows, self.work.folder, report)
+                alike = count_parts(batches, plan.counted, rows, self.work.folder, report)
         except InputError:
             raise PromiseError(
                 "the written release cannot be read back, so it was not published"
@@ -240,54 +242,6 @@ class _Journey:
                 alike.k >= self.recipe.k,
             ),
         ), alike
-
-    def _certificate(
-        self,
-        plan: Plan,
-        tally: Tally,
-        alike: Alike,
-        rows: int,
-        schema: pa.Schema,
-        path: Path,
-        checks: tuple[Check, ...],
-    ) -> Certificate:
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        cells = 0 if plan.cell_of is None else int(plan.cell_of.max()) + 1
-        return Certificate(
-            version=microagg.__version__,
-            recipe=self.recipe.to_dict(),
-            method=plan.called,
-            seed=self.recipe.seed,
-            counts="records",
-            k_asked=self.recipe.k,
-            **sizes_of(alike),
-            rows_read=plan.rows,
-            rows_released=rows,
-            columns=tuple(schema.names),
-            information_loss=tally.total_loss,
-            attribute_losses=tally.losses,
-            input_sha256=self.stream.sha256,
-            recipe_sha256=self.recipe.sha256,
-            release_sha256=sha256,
-            checks=checks,
-            notes=(
-                *self.stream.notes,
-                f"Made in parts: {cells} cell{'s' * (cells > 1)} of similar records, which no "
-                "group crosses.",
-                *notes_on(
-                    self.recipe,
-                    plan.codings,
-                    plan.rows,
-                    small=plan.small,
-                    moved=plan.moved,
-                    crossed=plan.crossed,
-                ),
-            ),
-        )
-
-    def _counted(self, plan: Plan) -> tuple[str, ...]:
-        return (*self.recipe.quasi_identifiers, *(() if plan.crossed else self.recipe.within))
 
     def _check_space(self, plan: Plan) -> None:
         """Refuse to begin what the disk cannot hold: rows on their way, and the release."""
@@ -316,6 +270,52 @@ def engine_for(source: str, wanted: str, memory: int | str | None, resume: bool)
     allowed = available_memory() if memory is None else bytes_of(memory)
     fits = size is None or allowed is None or _IN_MEMORY * size + LEAST_MEMORY / 2 <= allowed
     return "memory" if fits else "disk"
+
+
+def certificate_in_parts(
+    plan: Plan,
+    tally: Tally,
+    sizes: Mapping[str, Any],
+    *,
+    columns: Sequence[str],
+    input_sha256: str,
+    checks: tuple[Check, ...],
+    notes: Sequence[str],
+    release_sha256: str | None = None,
+) -> Certificate:
+    """What a release made by a plan promises and what was found; sizes: see `sizes_of`."""
+    recipe, cells = plan.recipe, plan.n_cells
+    return Certificate(
+        version=microagg.__version__,
+        recipe=recipe.to_dict(),
+        method=plan.called,
+        seed=recipe.seed,
+        counts="records",
+        k_asked=recipe.k,
+        **sizes,
+        rows_read=plan.rows,
+        rows_released=plan.rows - plan.dropped,
+        columns=tuple(columns),
+        information_loss=tally.total_loss,
+        attribute_losses=tally.losses,
+        input_sha256=input_sha256,
+        recipe_sha256=recipe.sha256,
+        release_sha256=release_sha256,
+        checks=checks,
+        notes=(
+            *notes,
+            f"Made in parts: {cells} cell{'s' * (cells > 1)} of similar records, which no group "
+            "crosses.",
+            *notes_on(
+                recipe,
+                plan.codings,
+                plan.rows,
+                small=plan.small,
+                moved=plan.moved,
+                crossed=plan.crossed,
+            ),
+        ),
+    )
 
 
 def plan_path(path: Path) -> Path:

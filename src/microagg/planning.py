@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.engine.plan import check_suitable
+from microagg.engine.survey import check_suitable
 from microagg.errors import MicroaggError
 from microagg.grouping.partition import partition
 from microagg.kernels.compiling import seconds_compiling

@@ -177,11 +177,7 @@ class Release:
         self.certificate = self.certificate.with_checks(
             tuple(checks), **({} if found_alike is None else sizes_of(found_alike))
         )
-        if not self.certificate.passed:
-            broken = "; ".join(check.promise for check in checks if not check.kept)
-            raise PromiseError(
-                f"the written release fails its check, so it was not published: not so: {broken}"
-            )
+        self.certificate.refuse_broken()
 
 
 def check_release(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.assessment import Assessment, sampled_figures
+from microagg.assessment import Assessment, class_figures, sampled_figures
 from microagg.describe import attribute, correlations, understood
 from microagg.engine.block import Block
 from microagg.engine.plan import Plan
@@ -37,7 +37,7 @@ class Sampled:
         self._linked = np.arange(0, rows.size, max(1, -(-rows.size // _LINKED)))
         self._links: Links | None = None
         if measures:
-            chosen = [_rows(column, self._linked) for column in self.columns]
+            chosen = [column.rows(self._linked) for column in self.columns]
             self._links = Links(plan.place(chosen))
 
     def see(self, block: Block | None) -> None:
@@ -68,7 +68,7 @@ class Sampled:
             rows = (np.cumsum(kept) - 1)[rows[kept[rows]]]
         else:
             self._stays[first:last] = True
-        self._after.append([_rows(column, rows) for column in after])
+        self._after.append([column.rows(rows) for column in after])
         return start + count
 
     def confidential(self, recipe: Recipe, origin: Origin, public: bool) -> list[Attribute]:
@@ -108,7 +108,7 @@ class Sampled:
         if self._links is not None:
             stays = np.flatnonzero(self._stays[self._linked])
             places = (np.cumsum(self._stays) - 1)[self._linked[stays]]
-            self._links.place(stays, plan.place([_rows(column, places) for column in after]))
+            self._links.place(stays, plan.place([column.rows(places) for column in after]))
             figures["expected_linkage"] = self._links.expected
             notes.append(
                 f"Linkage is of {stays.size} of these, looked for among all {rows} records."
@@ -117,12 +117,7 @@ class Sampled:
             columns=tuple(coding.name for coding in plan.codings),
             rows_original=plan.rows,
             rows_released=rows,
-            k_found=alike.k,
-            unique=alike.unique,
-            classes=alike.sizes.size,
-            smallest_class=int(alike.sizes.min()),
-            median_class=float(np.median(alike.sizes)),
-            largest_class=int(alike.sizes.max()),
+            **class_figures(alike),
             information_loss=tally.total_loss,
             attribute_losses=tally.losses,
             attribute_changes=tally.changes,
@@ -132,11 +127,6 @@ class Sampled:
             confidential={},
             notes=tuple(notes),
         )
-
-
-def _rows(column: Coded, chosen: NDArray[np.int64]) -> Coded:
-    missing = None if column.missing is None else column.missing[chosen]
-    return replace(column, values=column.values[chosen], missing=missing)
 
 
 def _joined(parts: Sequence[Coded]) -> Coded:

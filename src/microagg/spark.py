@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import microagg
 from microagg.certificate import Certificate, Check
 from microagg.describe import attribute, understood
 from microagg.engine import spark_files as files
-from microagg.engine.plan import DROPPED, Plan, check_suitable
+from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.spark import Protected, class_sizes, protect_source
 from microagg.engine.spark_session import active_session, plainly, session_for, start_session
 from microagg.engine.spark_sources import Source, form_of, local_path, open_source
-from microagg.errors import InputError, OptionError, PromiseError
+from microagg.engine.survey import check_suitable
+from microagg.errors import InputError, OptionError
 from microagg.files import whole_path
-from microagg.large import plan_path
-from microagg.pipeline import notes_on, settled
+from microagg.large import certificate_in_parts, plan_path
+from microagg.pipeline import settled
 from microagg.recipe import Recipe
 from microagg.release import certificate_path
 from microagg.report.story import Attribute, Correlations
@@ -65,7 +65,7 @@ class SparkRelease:
         # The release takes its name first, then what speaks of it, once all is on the disk.
         with (
             whole_path(certificate) as beside,
-            whole_path(plan) as planned,
+            whole_path(plan, 0o600) as planned,
             files.whole_folder(path) as room,
         ):
             if form == "csv":
@@ -79,7 +79,6 @@ class SparkRelease:
             # What speaks of an earlier release must never stand beside this one.
             certificate.unlink(missing_ok=True)
             plan.unlink(missing_ok=True)
-        plan.chmod(0o600)
         return self.certificate
 
     def report(self, path: str | PathLike[str], *, public: bool = False) -> None:
@@ -135,7 +134,7 @@ class SparkRelease:
         self.certificate = self.certificate.with_checks(
             checks, release_sha256=sha256, **_told(self.sizes)
         )
-        _refuse_broken(self.certificate)
+        self.certificate.refuse_broken()
 
 
 def protect(
@@ -207,45 +206,29 @@ def protect_path(
 
 
 def _released(source: Source, protected: Protected) -> SparkRelease:
-    plan, figures = protected.plan, protected.figures
-    recipe = plan.recipe
-    counted = (*recipe.quasi_identifiers, *(() if plan.crossed else recipe.within))
-    sizes = class_sizes(protected.data, counted)
-    cells = 0 if plan.cell_of is None else int(plan.cell_of.max()) + 1
-    certificate = Certificate(
-        version=microagg.__version__,
-        recipe=recipe.to_dict(),
-        method=plan.called,
-        seed=recipe.seed,
-        counts="records",
-        k_asked=recipe.k,
-        **_told(sizes),
-        rows_read=plan.rows,
-        rows_released=_rows(sizes),
-        columns=tuple(protected.data.columns),
-        information_loss=figures.total_loss,
-        attribute_losses=figures.losses,
+    plan = protected.plan
+    sizes = class_sizes(protected.data, plan.counted)
+    certificate = certificate_in_parts(
+        plan,
+        protected.figures,
+        _told(sizes),
+        columns=protected.data.columns,
         input_sha256=plan.source["sha256"],
-        recipe_sha256=recipe.sha256,
         checks=_checks(plan, sizes),
-        notes=(
-            *source.notes,
-            f"Made in parts: {cells} cell{'s' * (cells > 1)} of similar records, which no group "
-            "crosses.",
-            *notes_on(
-                recipe,
-                plan.codings,
-                plan.rows,
-                small=plan.small,
-                moved=plan.moved,
-                crossed=plan.crossed,
-            ),
-        ),
+        notes=source.notes,
     )
-    _refuse_broken(certificate)
-    origin = Origin(source.name, source.form, recipe.reading.as_reading(), path=source.path)
+    certificate.refuse_broken()
+    reading = plan.recipe.reading.as_reading()
     return SparkRelease(
-        protected.data, plan, recipe, certificate, origin, counted, sizes, protected, source
+        data=protected.data,
+        plan=plan,
+        recipe=plan.recipe,
+        certificate=certificate,
+        origin=Origin(source.name, source.form, reading, path=source.path),
+        counted=plan.counted,
+        sizes=sizes,
+        protected=protected,
+        source=source,
     )
 
 
@@ -256,9 +239,8 @@ def _rows(sizes: tuple[NDArray[np.int64], NDArray[np.int64]]) -> int:
 def _checks(plan: Plan, sizes: tuple[NDArray[np.int64], NDArray[np.int64]]) -> tuple[Check, ...]:
     """Whether all rows are there, and enough of them alike; by the sizes of classes found."""
     k = plan.recipe.k
-    dropped = plan.moved if plan.recipe.small_strata == "drop" else 0
     return (
-        Check("every row that stays is there", _rows(sizes) == plan.rows - dropped),
+        Check("every row that stays is there", _rows(sizes) == plan.rows - plan.dropped),
         Check(
             f"at least {k} records share each combination of values", bool((sizes[0] >= k).all())
         ),
@@ -277,12 +259,6 @@ def _told(sizes: tuple[NDArray[np.int64], NDArray[np.int64]]) -> dict[str, Any]:
         "median_group": float(size[middle].mean()),
         "largest_group": int(size[-1]),
     }
-
-
-def _refuse_broken(certificate: Certificate) -> None:
-    if not certificate.passed:
-        broken = "; ".join(check.promise for check in certificate.checks if not check.kept)
-        raise PromiseError(f"the release fails its check, so it is not published: not so: {broken}")
 
 
 def _text_of(path: Path) -> str:

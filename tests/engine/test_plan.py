@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from microagg.engine.block import group_cell
-from microagg.engine.plan import DROPPED, Plan, Survey, make_plan
+from microagg.engine.plan import DROPPED, Plan, make_plan
+from microagg.engine.survey import Survey
 from microagg.errors import InputError, OptionError
 from microagg.recipe import Recipe
 from microagg.table.columns import encode

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 import microagg
 from microagg.engine.ahead import read_ahead
 from microagg.engine.block import Block, group_piece
-from microagg.engine.plan import Plan, Survey, make_plan, weights_of
+from microagg.engine.plan import Plan, make_plan
+from microagg.engine.survey import Survey, weights_of
 from microagg.engine.work import Row, Work
 from microagg.errors import OptionError, PromiseError
 from microagg.kernels.threads import run_both
@@ -113,8 +114,7 @@ class OutOfCore:
             for start, part in self._parts(report):
                 counts += self._route(plan, row, start, part)
             self.work.note(counts=counts.tolist())
-        dropped = plan.moved if self.recipe.small_strata == "drop" else 0
-        if int(counts.sum()) + dropped != plan.rows:
+        if int(counts.sum()) + plan.dropped != plan.rows:
             raise PromiseError("not every row found its cell; the input may have been changed")
         plan = plan.with_counts(counts)
         assert plan.cell_of is not None
@@ -189,15 +189,13 @@ class OutOfCore:
 
     def ranges(self, plan: Plan, report: Report) -> Iterator[Range]:
         """The whole table in order, as it is published; every row that was read, once."""
-        assert plan.cell_of is not None
         row = Row.of(plan)
-        cells = int(plan.cell_of.max()) + 1
         dropped = 0
         names = [name for name in self.stream.schema.names if name not in self.recipe.identifiers]
         wanted = list(dict.fromkeys([*names, *self.recipe.quasi_identifiers]))
         batches = self.stream.batches(wanted, report=report)
         for number, table in enumerate(_in_ranges(read_ahead(batches), _RANGE_ROWS)):
-            words, there = self.work.published(cells, row.published, self.borders, number)
+            words, there = self.work.published(plan.n_cells, row.published, self.borders, number)
             before = plan.code(table)
             after = [
                 coding.as_coded(*told)
@@ -211,9 +209,8 @@ class OutOfCore:
                 after = [column.rows(kept) for column in after]
                 table = table.filter(pa.array(kept))
             yield Range(before, after, _replaced(table.select(names), after), kept)
-        expected = plan.moved if self.recipe.small_strata == "drop" else 0
-        if dropped != expected:
-            raise PromiseError(f"{dropped - expected} rows did not come out of any cell")
+        if dropped != plan.dropped:
+            raise PromiseError(f"{dropped - plan.dropped} rows did not come out of any cell")
 
     def _parts(self, report: Report) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The columns that grouping looks at, in batches, each with the number of its first row."""

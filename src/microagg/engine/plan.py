@@ -15,56 +15,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.engine.sample import Sample
-from microagg.engine.strata import ObservedStrata, Strata
-from microagg.errors import InputError, OptionError
+from microagg.engine.strata import Strata
+from microagg.engine.survey import Survey, bad_weights, piece
+from microagg.errors import InputError
 from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
 from microagg.grouping.methods import check_options, find
 from microagg.recipe import Recipe
-from microagg.table.coding import Coding, Observed
+from microagg.table.coding import Coding
 from microagg.table.columns import Coded
 
 # Numbers in a cell: enough that its borders cost little, few enough that a cell is quickly done.
 _CELL_NUMBERS = 1 << 21
 _CELL_ROWS = (1 << 14, 1 << 19)
 DROPPED = -1
-
-
-class Survey:
-    """One look at every row, in parts: what the columns and strata are, and a sample."""
-
-    def __init__(self, recipe: Recipe, schema: pa.Schema) -> None:
-        check_suitable(recipe)
-        self.recipe = recipe
-        self.rows = 0
-        self.columns = [
-            Observed(name, schema.field(name).type, recipe.kinds.get(name), recipe.orders.get(name))
-            for name in recipe.quasi_identifiers
-        ]
-        self.strata = ObservedStrata(recipe.within) if recipe.within else None
-        self.sample = Sample()
-        self.weight = 0.0
-
-    def add(self, part: pa.RecordBatch, rows: NDArray[np.int64]) -> None:
-        """Take the next part; rows: the number of each of its rows."""
-        self.rows += part.num_rows
-        for column in self.columns:
-            column.add(part.column(column.name))
-        table = pa.Table.from_batches([part])
-        if self.strata is not None:
-            self.strata.add(table.select(self.recipe.within))
-        if self.recipe.weights is not None:
-            self.weight += float(weights_of(self.recipe, part).sum())
-        self.sample.add(table, rows)
-
-    def merge(self, other: Self) -> None:
-        """Take what somebody else saw of other rows, the sample excepted."""
-        self.rows += other.rows
-        self.weight += other.weight
-        for column, theirs in zip(self.columns, other.columns, strict=True):
-            column.merge(theirs)
-        if self.strata is not None and other.strata is not None:
-            self.strata.merge(other.strata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +82,29 @@ class Plan:
         return {name: value for name, value in options.items() if name not in shared}
 
     @property
+    def n_cells(self) -> int:
+        """How many cells there are; none before leaves were counted."""
+        return 0 if self.cell_of is None else int(self.cell_of.max()) + 1
+
+    @property
+    def dropped(self) -> int:
+        """How many records are left out."""
+        return self.moved if self.recipe.small_strata == "drop" else 0
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns whose combinations of values at least k records share."""
+        within = () if self.crossed else self.recipe.within
+        return (*self.recipe.quasi_identifiers, *within)
+
+    @property
     def crossed(self) -> bool:
         """Whether some groups cross strata, for small ones were merged."""
         return self.small > 0 and self.recipe.small_strata == "merge"
 
     def code(self, part: pa.RecordBatch | pa.Table) -> list[Coded]:
         """The quasi-identifiers of some rows as numbers."""
-        return [coding.code(_piece(part, coding.name)) for coding in self.codings]
+        return [coding.code(piece(part, coding.name)) for coding in self.codings]
 
     def place(self, columns: Sequence[Coded]) -> NDArray[np.float64]:
         """Where records stand, (n, width)."""
@@ -143,7 +122,7 @@ class Plan:
         if self.strata is None or self.stratum_of is None:
             return None
         names = list(self.strata.names)
-        table = pa.table([_piece(part, name) for name in names], names)
+        table = pa.table([piece(part, name) for name in names], names)
         return self.stratum_of[self.strata.code(table)]
 
     def leaf_of(
@@ -261,7 +240,7 @@ def make_plan(survey: Survey, source: Mapping[str, Any], cell_rows: int | None =
                 '"error"; fill them, or say missing="group"'
             )
     if recipe.weights is not None and survey.weight == 0.0:
-        raise _bad_weights(recipe.weights)
+        raise bad_weights(recipe.weights)
     plan = Plan(recipe, source, "", n, 0, codings, (), np.zeros(0, np.int64), 0)
     method = find(recipe.method)
     if method.choose is not None:
@@ -350,43 +329,6 @@ def _settled_strata(strata: Strata, recipe: Recipe) -> tuple[NDArray[np.int64], 
     if moved < recipe.k and not few.all():
         home = int(np.argmax(strata.counts))
     return np.where(few, home, itself), small, moved
-
-
-def check_suitable(recipe: Recipe) -> None:
-    """Refuse what needs all records in one place."""
-    if recipe.entity is not None:
-        raise OptionError(
-            "entity keeps the rows of somebody together, wherever they are, which work in parts "
-            "cannot do; make one row an entity first, or protect it in memory"
-        )
-    if recipe.aggregate == "proximity":
-        raise OptionError(
-            'aggregate="proximity" weighs all values of a column against each other, which work '
-            "in parts cannot do; take means, or protect it in memory"
-        )
-
-
-def weights_of(recipe: Recipe, part: pa.RecordBatch | pa.Table) -> NDArray[np.float64]:
-    """The sampling weights of some rows, checked."""
-    from microagg.table.columns import encode
-
-    assert recipe.weights is not None
-    column = encode(recipe.weights, _piece(part, recipe.weights), "continuous")
-    if column.missing is not None or (column.values < 0.0).any():
-        raise _bad_weights(recipe.weights)
-    return column.values.astype(np.float64)
-
-
-def _bad_weights(name: str) -> InputError:
-    return InputError(
-        f"column {name!r} holds sampling weights, which must be numbers of 0 or more, not all 0 "
-        "and none missing"
-    )
-
-
-def _piece(part: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
-    column = part.column(name)
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _packed(table: pa.Table) -> str:

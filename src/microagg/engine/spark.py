@@ -148,8 +148,7 @@ def _count(opened: Source, plan: Plan) -> NDArray[np.int64]:
 
     parts = opened.columns(names).mapInArrow(count, _FOUND).collect()
     counts = sum(np.frombuffer(part, np.int64) for (part,) in parts)
-    dropped = plan.moved if plan.recipe.small_strata == "drop" else 0
-    if int(np.sum(counts)) + dropped != plan.rows:
+    if int(np.sum(counts)) + plan.dropped != plan.rows:
         raise PromiseError("not every row found its cell; the table may have been changed")
     return np.asarray(counts)
 
@@ -176,8 +175,7 @@ def _publish(opened: Source, plan: Plan, figures: Tally) -> "DataFrame":
     frame = opened.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
     cell = StructField(tasks.CELL, IntegerType())
     sent = frame.mapInArrow(send, StructType([*inside, *marks, cell]))
-    assert plan.cell_of is not None
-    count = min(int(plan.cell_of.max()) + 1, _MOST_TASKS)
+    count = min(plan.n_cells, _MOST_TASKS)
     # A fixed number of tasks, which Spark does not change on the way: one a cell, if it can.
     if hasattr(sent, "repartitionById"):
         dealt = sent.repartitionById(count, f.col(tasks.CELL))

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from microagg.engine.block import group_cell
-from microagg.engine.plan import DROPPED, Plan, Survey, weights_of
+from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.sample import Sample, row_hashes
+from microagg.engine.survey import Survey, weights_of
 from microagg.engine.tally import Tally
 from microagg.errors import InputError
 from microagg.recipe import Recipe

@@ -57,7 +57,7 @@ class Coded:
         present = self.values if self.missing is None else self.values[~self.missing]
         return bool((present != present[:1]).any())
 
-    def rows(self, chosen: NDArray[np.bool_] | slice) -> Self:
+    def rows(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Self:
         """The same column with some rows only."""
         missing = None if self.missing is None else self.missing[chosen]
         if missing is not None and not missing.any():

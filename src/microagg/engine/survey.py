@@ -1,0 +1,88 @@
+"""One look at every row of a table, in parts: all that a plan is made from."""
+
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.engine.sample import Sample
+from microagg.engine.strata import ObservedStrata
+from microagg.errors import InputError, OptionError
+from microagg.recipe import Recipe
+from microagg.table.coding import Observed
+from microagg.table.columns import encode
+
+
+class Survey:
+    """One look at every row, in parts: what the columns and strata are, and a sample."""
+
+    def __init__(self, recipe: Recipe, schema: pa.Schema) -> None:
+        check_suitable(recipe)
+        self.recipe = recipe
+        self.rows = 0
+        self.columns = [
+            Observed(name, schema.field(name).type, recipe.kinds.get(name), recipe.orders.get(name))
+            for name in recipe.quasi_identifiers
+        ]
+        self.strata = ObservedStrata(recipe.within) if recipe.within else None
+        self.sample = Sample()
+        self.weight = 0.0
+
+    def add(self, part: pa.RecordBatch, rows: NDArray[np.int64]) -> None:
+        """Take the next part; rows: the number of each of its rows."""
+        self.rows += part.num_rows
+        for column in self.columns:
+            column.add(part.column(column.name))
+        table = pa.Table.from_batches([part])
+        if self.strata is not None:
+            self.strata.add(table.select(self.recipe.within))
+        if self.recipe.weights is not None:
+            self.weight += float(weights_of(self.recipe, part).sum())
+        self.sample.add(table, rows)
+
+    def merge(self, other: Self) -> None:
+        """Take what somebody else saw of other rows, the sample excepted."""
+        self.rows += other.rows
+        self.weight += other.weight
+        for column, theirs in zip(self.columns, other.columns, strict=True):
+            column.merge(theirs)
+        if self.strata is not None and other.strata is not None:
+            self.strata.merge(other.strata)
+
+
+def check_suitable(recipe: Recipe) -> None:
+    """Refuse what needs all records in one place."""
+    if recipe.entity is not None:
+        raise OptionError(
+            "entity keeps the rows of somebody together, wherever they are, which work in parts "
+            "cannot do; make one row an entity first, or protect it in memory"
+        )
+    if recipe.aggregate == "proximity":
+        raise OptionError(
+            'aggregate="proximity" weighs all values of a column against each other, which work '
+            "in parts cannot do; take means, or protect it in memory"
+        )
+
+
+def weights_of(recipe: Recipe, part: pa.RecordBatch | pa.Table) -> NDArray[np.float64]:
+    """The sampling weights of some rows, checked."""
+    assert recipe.weights is not None
+    column = encode(recipe.weights, piece(part, recipe.weights), "continuous")
+    if column.missing is not None or (column.values < 0.0).any():
+        raise bad_weights(recipe.weights)
+    return column.values.astype(np.float64)
+
+
+def bad_weights(name: str) -> InputError:
+    """What is wrong with weights that are."""
+    return InputError(
+        f"column {name!r} holds sampling weights, which must be numbers of 0 or more, not all 0 "
+        "and none missing"
+    )
+
+
+def piece(part: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+    """A column of some rows, in one piece."""
+    column = part.column(name)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
