@@ -69,30 +69,29 @@ def test_time_limit_is_kept(count, threads):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("where", ["prove", "improve", "shares"])
+@pytest.mark.parametrize("where", ["prove", "repeat", "seek"])
 def test_interrupted_it_returns_the_best_so_far(where, count, monkeypatch, threads):
     threads(count)
-    original = module.Search.run
+    original = module.seek
+    calls = []
 
-    def run(self, rng, budget, report, seen=None):
-        original(self, rng, budget, report, seen)
-        runs.append(1)
-        if where == "improve" and len(runs) == 2:
+    def seek(*arguments):
+        original(*arguments)
+        calls.append(1)
+        if where == "seek" and len(calls) == 2:
             raise KeyboardInterrupt
 
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    runs = []
-    monkeypatch.setattr(module.Search, "run", run)
-    if where != "improve":
+    monkeypatch.setattr(module, "seek", seek)
+    if where != "seek":
         monkeypatch.setattr(module, where, interrupted)
-    k = 7 if where == "shares" else 3
     records = make("generic", 210, 3, 5)
-    order, sizes = np.arange(210), np.full(210 // k, k)
-    found = search_best(records, order, sizes, k, np.random.default_rng(0), steps=100_000)
-    assert len(runs) == (2 if where == "improve" else 1)
-    check(*found, 210, k)
+    order, sizes = np.arange(210), np.full(70, 3)
+    found = search_best(records, order, sizes, 3, np.random.default_rng(0), steps=100_000)
+    assert len(calls) == (2 if where == "seek" else 1)
+    check(*found, 210, 3)
     assert total_sse(records, groups_of(*found)) < 0.5 * total_sse(records, groups_of(order, sizes))
 
 
@@ -142,7 +141,8 @@ def test_never_worse_and_often_better_partitions():
     assert better > 3
 
 
-def test_every_group_known_the_best_partition_is_found():
+@pytest.mark.parametrize("priced", [False, True])
+def test_every_group_known_the_best_partition_is_found(priced):
     from itertools import combinations
 
     for seed in range(4):
@@ -150,8 +150,20 @@ def test_every_group_known_the_best_partition_is_found():
         every = [np.array(list(combinations(range(9), m)), np.int32) for m in (3, 4, 5)]
         labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(3), 3))
         rng = np.random.default_rng(0)
-        found = improve(records, 3, labels, every, shares(records, labels), rng, tries=40)
+        prices = shares(records, labels) if priced else None
+        found = improve(records, 3, labels, every, prices, rng, tries=40)
         assert sse_of(records, found) == pytest.approx(least_sse(records, 3))
+
+
+def test_without_prices_no_other_groups_than_those_given():
+    records = make("generic", 60, 3, 1)
+    rng = np.random.default_rng(0)
+    given = [rng.permutation(60).reshape(20, 3).astype(np.int32) for _ in range(20)]
+    found = improve(records, 3, np.repeat(np.arange(20), 3), given, None, rng, tries=20)
+    known = {
+        frozenset(rows) for rows in np.concatenate([np.arange(60).reshape(20, 3), *given]).tolist()
+    }
+    assert {frozenset(np.flatnonzero(found == label).tolist()) for label in range(20)} <= known
 
 
 def test_work_of_a_proof_can_be_counted():

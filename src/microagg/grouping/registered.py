@@ -294,7 +294,7 @@ ALL = (
         _search,
         options={
             "effort": "quick, balanced (the default) or best: steps by the number of records; best "
-            "adds column generation and integer programmes up to 5,000 records",
+            "searches many times and adds integer programmes, up to 5,000 records",
             "steps": "how many steps, instead: the same seed gives the same groups",
             "time_limit": "seconds, instead or with effort best: groups may differ from run to run",
             "start": "the method to start from, mdav by default: soon it makes no difference",

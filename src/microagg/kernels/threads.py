@@ -1,7 +1,8 @@
 """Two things at once. Kernels release the interpreter lock, so plain threads are enough."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numba
 
@@ -31,3 +32,14 @@ def run_both(first: Callable[[], None], second: Callable[[], None]) -> None:
         helper.join()
     if failures:
         raise failures[0]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """What this thread does meanwhile it does alone: the other is busy with work of its own."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -1,9 +1,10 @@
 """Search, bound and integer programme together: the least loss, for those who can wait.
 
-The search leaves many good groups behind; the prices of a bound say which groups are worth having,
-and bring more. Among all of these an integer programme chooses the best division of many records at
-once, which no single move of a search can reach. Meanwhile the search goes on from its best groups,
-and in the end the better of both is taken, part by part.
+Searches from the start, many of them, leave many good groups behind; where a bound is near, its
+prices say which groups are worth having, and bring more. Among all of these an integer programme
+chooses the best division of many records at once, which no single move of a search can reach.
+Meanwhile a search goes on from the best groups, and in the end the better of both is taken, part by
+part.
 """
 
 import threading
@@ -17,16 +18,26 @@ from numpy.typing import NDArray
 from microagg.grouping.bound.choosing import improve
 from microagg.grouping.bound.proving import MOST_RECORDS, prove, shares
 from microagg.grouping.refine.heaviest import is_concentrated
+from microagg.grouping.refine.repeating import repeat
 from microagg.grouping.refine.search import Search, compile_search, search, seek
 from microagg.kernels.compiling import seconds_compiling
 from microagg.progress import Report, silent
 
-# How time and steps are shared out: a glance, the bound, the search until half of all is spent, and
-# what is left by halves.
+# How time and steps are shared out: a glance, the bound, searches from the start until this share
+# is spent, and what is left by halves.
 _GLANCE = 0.03
 _BOUND = 0.07
-_SEARCH_FIRST = 0.5
+_REPEATED = 0.6
 _ROUNDS = 2
+# Steps for each record of one search, times k squared: the larger the groups, the slower they come
+# to rest. Fewer where few groups hold most of the loss: many tries to divide those find more. And
+# no fewer searches than these.
+_STEPS_A_RECORD = 2000
+_STEPS_IF_CONCENTRATED = 12_000
+_LEAST_TIMES = 2
+# Steps that a thread makes in a second, before it is known: a careful guess, and how far off it is.
+_SPEED = 4e6
+_AT_MOST = 10
 # A bound that is lower than this share of what was found at a glance says little.
 _NEAR = 0.97
 # Without a clock: so many steps of column generation, and regions divided anew in each round.
@@ -91,22 +102,42 @@ class _Together:
         def some(share: float) -> int | None:
             return None if steps is None else int(share * steps)
 
-        if self.k > _LARGEST_PRICED and is_concentrated(self.search):
-            self.seek(steps, seconds, False, 0.0, 1.0)
-            return
         self.seek(some(_GLANCE), until(_GLANCE), False, 0.0, _GLANCE)
         prices = self.price(until(_GLANCE + _BOUND))
         begin = _GLANCE + _BOUND
-        if prices is None:
-            self.seek(some(1.0 - begin), until(1.0), False, begin, 1.0)
-            return
-        self.seek(some(_SEARCH_FIRST - begin), until(_SEARCH_FIRST), False, begin, _SEARCH_FIRST)
+        self.repeat(some(_REPEATED - begin), until(_REPEATED), begin, _REPEATED)
         for number in range(_ROUNDS):
-            first = _SEARCH_FIRST + (1.0 - _SEARCH_FIRST) * number / _ROUNDS
-            last = _SEARCH_FIRST + (1.0 - _SEARCH_FIRST) * (number + 1) / _ROUNDS
+            first = _REPEATED + (1.0 - _REPEATED) * number / _ROUNDS
+            last = _REPEATED + (1.0 - _REPEATED) * (number + 1) / _ROUNDS
             self.both(
                 prices, some(last - first), until(last), until((first + last) / 2), first, last
             )
+
+    def repeat(self, steps: int | None, seconds: float | None, first: float, last: float) -> None:
+        """Search many times from the start, and remember what was found."""
+        end = np.inf if seconds is None else _clock() + seconds
+        if steps is None:
+            steps = int(_SPEED * (seconds or 0.0) * numba.get_num_threads())
+        enough = _STEPS_A_RECORD * self.k**2
+        if is_concentrated(self.search):
+            enough = min(enough, _STEPS_IF_CONCENTRATED)
+        each = max(1, min(enough * len(self.records), steps // _LEAST_TIMES))
+        count = steps // each
+
+        def report(share: float) -> None:
+            if seconds:
+                share = 1.0 - (end - _clock()) / seconds
+            self.report(first + (last - first) * min(1.0, share))
+
+        repeat(
+            self.search,
+            self.rng,
+            count if seconds is None else _AT_MOST * count,
+            each,
+            report,
+            seen=self.remember,
+            late=lambda: _clock() >= end,
+        )
 
     def seek(
         self, steps: int | None, seconds: float | None, warm: bool, first: float, last: float
@@ -136,24 +167,26 @@ class _Together:
         return labels
 
     def price(self, seconds: float | None) -> NDArray[np.float64] | None:
-        """What the records should pay: by a bound, or else what they pay now.
+        """What the records should pay, by a bound.
 
-        None if the bound is far below what was found: it would lead an integer programme nowhere.
+        None if there is none, or it is far below what was found: then only groups that were found
+        are worth having.
         """
-        labels = self.labels()
-        now = shares(self.records, labels)
         if self.k > _LARGEST_PRICED:
-            return now
+            return None
+        labels = self.labels()
         if seconds is None:
             proof = prove(self.records, self.k, np.inf, labels, pricings=_PRICINGS)
         else:
             proof = prove(self.records, self.k, seconds, labels)
+        if proof.total < _NEAR * shares(self.records, labels).sum():
+            return None
         self.columns.append(proof.sets)
-        return proof.prices if proof.total >= _NEAR * now.sum() else None
+        return proof.prices
 
     def both(
         self,
-        prices: NDArray[np.float64],
+        prices: NDArray[np.float64] | None,
         steps: int | None,
         seconds: float | None,
         half: float | None,

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.grouping.bound.proving import shares
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 
@@ -54,7 +55,7 @@ def improve(
     k: int,
     labels: NDArray[np.int64],
     columns: Columns,
-    prices: NDArray[np.float64],
+    prices: NDArray[np.float64] | None,
     rng: np.random.Generator,
     *,
     tries: int | None = None,
@@ -65,7 +66,8 @@ def improve(
 
     columns: groups that may be used, k to 2k - 1 records each; arrays of rows, a group a line.
     prices: about what the records pay in good groups, from `prove` for instance; of too many groups
-        those stay that cost least above the prices of their members.
+        those stay that cost least above the prices of their members, and others grow from them.
+        None if nothing is known: the groups stay as they are given.
     tries: how many regions are looked at: then the result depends on nothing else.
     seconds: how long to go on, in place of tries.
     ended: asked between regions: whether to stop.
@@ -76,7 +78,10 @@ def improve(
         return np.inf if seconds is None else seconds - (time.monotonic() - begun)
 
     groups = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
-    known = _known(records, k, columns, prices)
+    if prices is None:
+        known = _known(records, k, columns, shares(records, labels), growing=False)
+    else:
+        known = _known(records, k, columns, prices, growing=True)
     levels = max(1, (len(groups) // _LEAST_REGION).bit_length())
     allowed = [_FIRST_EACH] * levels
     done = 0
@@ -97,7 +102,12 @@ def improve(
 
 
 def _known(
-    records: NDArray[np.float64], k: int, columns: Columns, prices: NDArray[np.float64]
+    records: NDArray[np.float64],
+    k: int,
+    columns: Columns,
+    prices: NDArray[np.float64],
+    *,
+    growing: bool,
 ) -> list[_Known]:
     """The distinct groups that cost least above their prices, by size, and what grows from them."""
     n = len(records)
@@ -109,7 +119,8 @@ def _known(
         costs = costs_of(records, sets)
         layer = _Known(sets, costs, costs - prices[sets].sum(axis=1))
         layers.append(_least(layer, _MOST_EACH * n))
-        if size < 2 * k - 1:
+        grown = np.empty((0, size + 1), np.int32)
+        if growing and size < 2 * k - 1:
             seeds = _least(layer, _GROWN_EACH * n).sets
             grown = np.empty((_WAYS_TO_GROW * len(seeds), size + 1), np.int32)
             half = len(seeds) // 2

@@ -25,22 +25,21 @@ _TWO_PARTS_FROM = 2000
 _STEPS_A_RECORD_LOCALLY = 500
 _LOCAL_HEAT = 0.5
 
-# What an effort is: so many steps a record, but no more than so many in all and some a record.
+# What an effort is: so many steps a record, but no more than so many in all and some a record; and
+# no more than so many a record for each there is, for few records are soon at their best.
 # A core makes about ten million steps a second.
 EFFORTS = {
-    "quick": (1_000, 2_000_000, 20),
-    "balanced": (10_000, 16_000_000, 100),
-    "best": (200_000, 400_000_000, 1_000),
+    "quick": (1_000, 2_000_000, 20, 25),
+    "balanced": (10_000, 16_000_000, 100, 25),
+    "best": (200_000, 400_000_000, 1_000, 250),
 }
-# Few records are soon at their best: so many steps, and so many a record for each there is.
 _LEAST = 30_000
-_SQUARE = 25
 
 
 def afforded(n: int, effort: str) -> int:
     """How many steps an effort is for n records."""
-    each, base, more = EFFORTS[effort]
-    return min(max(_LEAST, _SQUARE * n * n), each * n, base + more * n)
+    each, base, more, square = EFFORTS[effort]
+    return min(max(_LEAST, square * n * n), each * n, base + more * n)
 
 
 class Budget:

@@ -12,6 +12,7 @@ kept in `combining`, and what is done about a few groups that hold most of the l
 
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,10 @@ _REGION = 24_576
 _GROUPS_A_REGION = 16
 
 Seen = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
+
+
+def _never() -> bool:
+    return False
 
 
 class _Field(NamedTuple):
@@ -137,12 +142,14 @@ class Search:
         order: NDArray[np.integer],
         sizes: NDArray[np.integer],
         k: int,
-        late: Callable[[], bool] = lambda: False,
+        late: Callable[[], bool] = _never,
     ) -> None:
         """Get ready, which takes a while for many records; a TimeoutError if that gets late."""
-        self._field, self._best = _enter(records, *split_large(records, order, sizes, k), k, late)
+        self._field, self._start = _enter(records, *split_large(records, order, sizes, k), k, late)
+        self._best = self._start
         self.records, self._k = records, k
         self._spread = float(np.einsum("ij,ij->", self._field.points, self._field.points))
+        self._late = _never
 
     def run(
         self, rng: np.random.Generator, budget: Budget, report: Report, seen: Seen | None = None
@@ -150,7 +157,7 @@ class Search:
         """Spend the budget. Interrupted from the keyboard, the best groups so far are kept."""
         current = self._best
         try:
-            while not budget.spent():
+            while not (budget.spent() or self._late()):
                 local = budget.local()
                 start = self._best if local else current
                 current = _stage(self._field, start, self._k, rng, budget, local)
@@ -169,9 +176,17 @@ class Search:
         self._keep(_Groups(number[order], sizes.astype(np.int32)))
 
     def within(self, rows: NDArray[np.integer]) -> "Search":
-        """A search of some of the records by themselves, from the start."""
+        """A search of some of the records by themselves, from the start, which tells nothing."""
         part = np.ascontiguousarray(self.records[rows])
-        return Search(part, *mdav(part, self._k), self._k)
+        inside = Search(part, *mdav(part, self._k), self._k)
+        inside._spread, inside._late = 0.0, self._late
+        return inside
+
+    def anew(self, late: Callable[[], bool]) -> "Search":
+        """This search from its start, which tells nothing and stops where it is when it is late."""
+        other = copy(self)
+        other._best, other._spread, other._late = self._start, 0.0, late
+        return other
 
     def take_part(self, order: NDArray[np.integer], sizes: NDArray[np.integer]) -> None:
         """Keep what is better in groups of some of the records, which make up whole groups now."""

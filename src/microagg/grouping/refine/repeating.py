@@ -1,0 +1,67 @@
+"""Search again and again from the start: many good partitions, each found by itself.
+
+A search that ends in good groups nearly everywhere has frozen somewhere in worse ones, each search
+elsewhere. Taken together, several of them know better groups for almost every place than a single
+search of the same length, and an integer programme can put these together.
+"""
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.refine.search import Search, Seen, seek
+from microagg.kernels.threads import one_thread, run_both
+from microagg.progress import Report, silent
+
+Groups = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+def repeat(
+    search: Search,
+    rng: np.random.Generator,
+    count: int,
+    steps: int,
+    report: Report = silent,
+    *,
+    seen: Seen,
+    late: Callable[[], bool] = lambda: False,
+) -> None:
+    """Search so many times from where `search` began, with so many steps each, on both threads.
+
+    What is better in the groups found is taken, search by search, and `seen` is shown all of them.
+    late: whether time is over: asked often, also by the other thread.
+    """
+    generators = rng.spawn(count)
+    found: list[Groups | None] = [None] * count
+    numbers = iter(range(count))
+    stopped = threading.Event()
+
+    def over() -> bool:
+        return stopped.is_set() or late()
+
+    def work(report: Report) -> None:
+        with one_thread():
+            for number in numbers:
+                if over():
+                    return
+                anew = search.anew(over)
+                seek(anew, generators[number], steps, None)
+                found[number] = anew.groups()
+                report(number / count)
+
+    def patient() -> None:
+        try:
+            work(report)
+        except KeyboardInterrupt:
+            stopped.set()
+            raise
+
+    try:
+        run_both(patient, lambda: work(silent))
+    finally:
+        for groups in found:
+            if groups is not None:
+                search.take(*groups)
+                seen(*groups)
