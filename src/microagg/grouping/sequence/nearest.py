@@ -21,6 +21,8 @@ from microagg.kernels.threads import run_both
 from microagg.progress import Report, silent
 
 _LEAF = 16
+# Records that say in which direction a part of them is widest.
+_SOME = 64
 _LISTS_A_REPORT = 1 << 15
 # Stands for "no row": greater than any row number.
 _NONE = np.int32(2**31 - 1)
@@ -51,9 +53,31 @@ def plant(records: NDArray[np.float64], members: NDArray[np.int32]) -> Tree:
         rows=np.full(leaves * _LEAF, _NONE),
         slots=np.full(n, -1, np.int32),
     )
-    _plant(
-        records, members.copy(), tree.low, tree.high, tree.least, tree.cells, tree.rows, tree.slots
-    )
+    places = members.copy()
+    keys = np.empty(members.size)
+
+    def grow(node: int, first: int, last: int) -> None:
+        _grow(
+            records,
+            places,
+            keys,
+            node,
+            first,
+            last,
+            tree.low,
+            tree.high,
+            tree.least,
+            tree.cells,
+            tree.rows,
+            tree.slots,
+        )
+
+    if leaves == 1:
+        grow(1, 0, members.size)
+        return tree
+    middle = _halve(records, places, keys, 0, members.size)
+    run_both(partial(grow, 2, 0, middle), partial(grow, 3, middle, members.size))
+    _join(tree.low, tree.high, tree.least, 1)
     return tree
 
 
@@ -120,42 +144,75 @@ def nearest_lists(
 
 
 @kernel
-def _plant(records, members, low, high, least, cells, rows, slots):
+def _grow(records, members, keys, top, first, last, low, high, least, cells, rows, slots):
+    """The part of the tree beneath a node, over members[first:last]."""
     d = records.shape[1]
     leaves = least.size // 2
-    starts = np.empty(2 * leaves + 1, np.int64)
-    ends = np.empty(2 * leaves + 1, np.int64)
-    starts[1] = 0
-    ends[1] = members.size
-    keys = np.empty(members.size)
-    for node in range(1, 2 * leaves):
-        start, end = starts[node], ends[node]
+    depth = 0
+    while (top << depth) < leaves:
+        depth += 1
+    nodes = np.empty(depth + 2, np.int64)
+    starts = np.empty(depth + 2, np.int64)
+    ends = np.empty(depth + 2, np.int64)
+    nodes[0], starts[0], ends[0] = top, first, last
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node, start, end = nodes[waiting], starts[waiting], ends[waiting]
+        if node < leaves:
+            middle = _halve(records, members, keys, start, end)
+            nodes[waiting], starts[waiting], ends[waiting] = 2 * node + 1, middle, end
+            waiting += 1
+            nodes[waiting], starts[waiting], ends[waiting] = 2 * node, start, middle
+            waiting += 1
+            continue
+        leaf = node - leaves
         for i in range(start, end):
             row = members[i]
+            slot = leaf * _LEAF + i - start
+            rows[slot] = row
+            slots[row] = slot
             least[node] = min(least[node], row)
             for a in range(d):
-                low[node, a] = min(low[node, a], records[row, a])
-                high[node, a] = max(high[node, a], records[row, a])
-        if node >= leaves:
-            leaf = node - leaves
-            for i in range(start, end):
-                row = members[i]
-                slot = leaf * _LEAF + i - start
-                rows[slot] = row
-                slots[row] = slot
-                for a in range(d):
-                    cells[leaf, a, i - start] = records[row, a]
-            continue
-        widest = 0
-        for a in range(1, d):
-            if high[node, a] - low[node, a] > high[node, widest] - low[node, widest]:
-                widest = a
-        for i in range(start, end):
-            keys[i] = records[members[i], widest]
-        middle = (start + end) // 2
-        _part(keys, members, start, end - 1, middle)
-        starts[2 * node], ends[2 * node] = start, middle
-        starts[2 * node + 1], ends[2 * node + 1] = middle, end
+                value = records[row, a]
+                cells[leaf, a, i - start] = value
+                low[node, a] = min(low[node, a], value)
+                high[node, a] = max(high[node, a], value)
+    for level in range(depth - 1, -1, -1):
+        for node in range(top << level, (top + 1) << level):
+            _join(low, high, least, node)
+
+
+@kernel
+def _join(low, high, least, node):
+    """A node's box and lowest row number, from its children."""
+    one, other = 2 * node, 2 * node + 1
+    least[node] = min(least[one], least[other])
+    for a in range(low.shape[1]):
+        low[node, a] = min(low[one, a], low[other, a])
+        high[node, a] = max(high[one, a], high[other, a])
+
+
+@kernel
+def _halve(records, members, keys, start, end):
+    """Bring the lower half, along the attribute in which some of them lie widest, to the front."""
+    stride = max(1, (end - start) // _SOME)
+    widest = 0
+    width = -1.0
+    for a in range(records.shape[1]):
+        low = high = records[members[start], a]
+        for i in range(start, end, stride):
+            value = records[members[i], a]
+            low = min(low, value)
+            high = max(high, value)
+        if high - low > width:
+            widest = a
+            width = high - low
+    for i in range(start, end):
+        keys[i] = records[members[i], widest]
+    middle = (start + end) // 2
+    _part(keys, members, start, end - 1, middle)
+    return middle
 
 
 @kernel
