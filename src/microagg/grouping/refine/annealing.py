@@ -1,10 +1,10 @@
 """Simulated annealing of the groups of one region: records move, change places, found groups.
 
-A region is a part of the records together with their groups, copied out so that it fits a core's
-cache and nothing outside is touched. Moves look along lists of near neighbours:
+A region is a part of the records together with their groups, copied out so that nothing outside is
+touched. Moves look along lists of near neighbours:
 
 - relocate: a record leaves a group of more than k for the group of a neighbour;
-- swap: a record changes places with a member of a neighbour's group;
+- swap: a record changes places with the member of a neighbour's group that suits best;
 - pass on: a record leaves for the group of a neighbour, and one of a third group of more than k
   takes its place;
 - found: a record and near ones, all from groups of more than k, become a new group of k;
@@ -25,8 +25,13 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 
-# Temperature falls in so many even steps, from the hot end of a call to the cold.
-_COOLINGS = 64
+# A call passes over its records so many times, and cools down from pass to pass; it draws from a
+# window that moves along with it, so that what it works on stays in a core's cache.
+_FEWEST_PASSES, _MOST_PASSES = 4, 64
+_STEPS_A_PASS = 8
+_WINDOW = 1024
+# Members of a group that a record is compared with at once, for the best swap.
+_PARTNERS = 8
 # Attributes come in fours: their sums are kept in four parts, which makes vector instructions.
 LANES = 4
 # A record's chance to be drawn is at most so many times above that of another.
@@ -99,18 +104,26 @@ def anneal(
     half = np.uint64(0xFFFF)
     largest = 2 * k - 1
     pause = 4 * k + 8
-    chunk = max(1, -(-steps // _COOLINGS))
+    passes = max(_FEWEST_PASSES, min(_MOST_PASSES, steps // (_STEPS_A_PASS * m)))
+    chunk = max(1, -(-steps // passes))
+    window = min(lots.size, _WINDOW)
+    begin = 0.0
+    advance = lots.size / chunk
+    slope = np.empty(width)
     log = np.empty(2 * k, np.int64)
     homes = np.empty(2 * k, np.int64)
     kept = np.empty((2 * k, 2, width))
     temperature = hot
     for step in range(steps):
         if step % chunk == 0:
-            temperature = hot + (cold - hot) * (step / steps)
+            temperature = hot + (cold - hot) * (step // chunk) / (passes - 1)
+            begin = 0.0
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
-        x = np.int64(lots[np.int64(((state & low) * np.uint64(lots.size)) >> np.uint64(32))])
+        lot = np.int64(begin) + np.int64(((state & low) * np.uint64(window)) >> np.uint64(32))
+        x = np.int64(lots[lot - lots.size if lot >= lots.size else lot])
+        begin += advance
         more = state >> np.uint64(32)
         limit = temperature * allowed[np.int64((more >> np.uint64(16)) & np.uint64(4095))]
         one = group[x]
@@ -188,21 +201,34 @@ def anneal(
                     x, np.int64(other), w, limit * roots[x] * roots[w], log, homes, kept,
                 )  # fmt: skip
             continue
-        z = members[other, np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))]
-        at_z = z * width
         share, other_share = 1.0 / size, 1.0 / other_size
         both = share + other_share
-        a0 = a1 = a2 = a3 = 0.0
-        for a in range(0, width, LANES):
-            away = own[at_z + a] - own[at_x + a]
-            a0 += away * (2.0 * (centres[at_other + a] - centres[at_one + a]) - both * away)
-            away = own[at_z + a + 1] - own[at_x + a + 1]
-            a1 += away * (2.0 * (centres[at_other + a + 1] - centres[at_one + a + 1]) - both * away)
-            away = own[at_z + a + 2] - own[at_x + a + 2]
-            a2 += away * (2.0 * (centres[at_other + a + 2] - centres[at_one + a + 2]) - both * away)
-            away = own[at_z + a + 3] - own[at_x + a + 3]
-            a3 += away * (2.0 * (centres[at_other + a + 3] - centres[at_one + a + 3]) - both * away)
-        if (a0 + a1) + (a2 + a3) < limit * roots[x] * roots[z]:
+        for a in range(width):
+            slope[a] = 2.0 * (centres[at_other + a] - centres[at_one + a])
+        # All of the other group, or some that follow each other.
+        i = np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))
+        z = members[other, i]
+        least = math.inf
+        for _ in range(min(other_size, _PARTNERS)):
+            partner = members[other, i]
+            at_z = partner * width
+            a0 = a1 = a2 = a3 = 0.0
+            for a in range(0, width, LANES):
+                away = own[at_z + a] - own[at_x + a]
+                a0 += away * (slope[a] - both * away)
+                away = own[at_z + a + 1] - own[at_x + a + 1]
+                a1 += away * (slope[a + 1] - both * away)
+                away = own[at_z + a + 2] - own[at_x + a + 2]
+                a2 += away * (slope[a + 2] - both * away)
+                away = own[at_z + a + 3] - own[at_x + a + 3]
+                a3 += away * (slope[a + 3] - both * away)
+            cost = (a0 + a1) + (a2 + a3)
+            if cost < least:
+                least = cost
+                z = partner
+            i = i + 1 if i + 1 < other_size else 0
+        at_z = z * width
+        if least < limit * roots[x] * roots[z]:
             seat_x, seat_z = seat[x], seat[z]
             members[one, seat_x] = z
             members[other, seat_z] = x

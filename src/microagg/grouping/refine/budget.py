@@ -19,6 +19,8 @@ _STEPS_A_RECORD = 30
 _STEPS_A_CALL = 1 << 20
 # What the first stage tries of each record, to learn how fast this machine is.
 _PILOT = 20
+# Steps a second, before it is known: a careful guess.
+_SPEED = 5e6
 # The first part's share; the steps a record from which on there is a second; and its stages.
 _FIRST_PART = 0.5
 _TWO_PARTS_FROM = 2000
@@ -84,6 +86,11 @@ class Budget:
     def left(self) -> float:
         """Seconds that are left, where seconds are counted."""
         return max(0.0, (self._seconds or 0.0) - self._elapsed())
+
+    def each(self) -> float:
+        """About how many steps there will be for each record."""
+        steps = _SPEED * (self._seconds or 0.0) if self._steps is None else self._steps
+        return steps / self._n
 
     def speed(self) -> float:
         """Steps a second so far."""

@@ -28,12 +28,12 @@ from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 from microagg.progress import Report, silent, tell
 
-# Leaves that a search for neighbours may look at; fewer where it would take most of the time.
-_LOOKS, _LOOKS_OF_MANY = 64, 32
-_MANY = 50_000
+# Leaves that a search for neighbours looks at: as many as there will be steps a record, so that it
+# takes a good part of the time, but not most of it. What the lists lack, no step can find.
+_FEWEST_LOOKS, _MOST_LOOKS = 16, 128
 # The most records in a region: among ten attributes, smaller ones are all border. And the fewest
 # groups.
-_REGION = 24_576
+_REGION = 98_304
 _GROUPS_A_REGION = 16
 
 Seen = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
@@ -88,7 +88,7 @@ def search(
         compile_search(records, k)
     budget = Budget(len(records), steps, seconds)
     try:
-        work = Search(records, order, sizes, k, budget.over)
+        work = Search(records, order, sizes, k, budget.each(), budget.over)
     except (TimeoutError, KeyboardInterrupt):
         report(1.0)
         return split_large(records, order, sizes, k)
@@ -142,10 +142,17 @@ class Search:
         order: NDArray[np.integer],
         sizes: NDArray[np.integer],
         k: int,
+        each: float = np.inf,
         late: Callable[[], bool] = _never,
     ) -> None:
-        """Get ready, which takes a while for many records; a TimeoutError if that gets late."""
-        self._field, self._start = _enter(records, *split_large(records, order, sizes, k), k, late)
+        """Get ready, which takes a while for many records; a TimeoutError if that gets late.
+
+        each: about how many steps there will be for each record.
+        """
+        looks = int(min(max(each, _FEWEST_LOOKS), _MOST_LOOKS))
+        self._field, self._start = _enter(
+            records, *split_large(records, order, sizes, k), k, looks, late
+        )
         self._best = self._start
         self.records, self._k = records, k
         self._spread = float(np.einsum("ij,ij->", self._field.points, self._field.points))
@@ -236,11 +243,10 @@ def split_large(
     return line, np.concatenate(parts)
 
 
-def _enter(records, order, sizes, k, late):
+def _enter(records, order, sizes, k, looks, late):
     """The field, and the groups as they stand in it."""
     n, d = records.shape
     everyone = np.arange(n, dtype=np.int32)
-    looks = _LOOKS if n <= _MANY else _LOOKS_OF_MANY
 
     def check(_share):
         if late():
@@ -336,7 +342,9 @@ def _divide(field, groups, rng, local):
                 along += centres[a, region] * line[a]
             halves += np.array_split(region[np.argsort(along, kind="stable")], 2)
         regions = halves
-    return regions
+    # In the order of the field, near groups stand together in memory too.
+    firsts = groups.order[np.cumsum(groups.sizes) - groups.sizes]
+    return [region[np.argsort(firsts[region])] for region in regions]
 
 
 def _gather(groups, members):

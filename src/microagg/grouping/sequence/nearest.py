@@ -23,7 +23,7 @@ from microagg.progress import Report, silent
 _LEAF = 16
 # Records that say in which direction a part of them is widest.
 _SOME = 64
-_LISTS_A_REPORT = 1 << 15
+_LEAVES_A_REPORT = 1 << 11
 # Stands for "no row": greater than any row number.
 _NONE = np.int32(2**31 - 1)
 
@@ -117,7 +117,8 @@ def nearest_lists(
     """
     tree = plant(records, members)
     count = min(count, members.size - 1)
-    sequence = tree.rows[tree.rows != _NONE]
+    there = tree.rows != _NONE
+    entries = np.concatenate([[0], np.cumsum(there)])[::_LEAF]
     lists = np.empty((members.size, count), np.int32)
     squares = np.empty((members.size, count))
 
@@ -127,20 +128,21 @@ def nearest_lists(
             tree.high,
             tree.cells,
             tree.rows,
-            tree.slots,
-            records,
             looks,
-            sequence[first:last],
-            lists[first:last],
-            squares[first:last],
+            first,
+            last,
+            entries[first],
+            lists,
+            squares,
         )
 
-    for first in range(0, members.size, _LISTS_A_REPORT):
-        last = min(members.size, first + _LISTS_A_REPORT)
+    leaves = len(tree.cells)
+    for first in range(0, leaves, _LEAVES_A_REPORT):
+        last = min(leaves, first + _LEAVES_A_REPORT)
         middle = (first + last) // 2
         run_both(partial(fill, first, middle), partial(fill, middle, last))
-        report(last / members.size)
-    return sequence, lists, squares
+        report(last / leaves)
+    return tree.rows[there], lists, squares
 
 
 @kernel
@@ -331,86 +333,129 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
         order[place] = nearest
 
 
-@kernel
-def _fill_lists(low, high, cells, rows, slots, records, looks, sequence, lists, list_squares):
-    n, count = lists.shape
-    d = records.shape[1]
-    leaves = low.shape[0] // 2
+@kernel(fastmath={"nnan", "nsz"})
+def _fill_lists(low, high, cells, rows, looks, first, last, entry, lists, squares):
+    """The lists of the records in leaves first..last, the first of which is at `entry`.
+
+    The records of a leaf look together: at the leaves nearest to their middle, the nearest first.
+    """
+    count = lists.shape[1]
+    leaves, d, _ = cells.shape
+    # From an array, or the compiler would unroll the loops instead of making vectors of them.
+    width = np.uint64(cells.shape[2])
+    points = cells.reshape(-1)
+    middle = np.empty(d)
     point = np.empty(d)
-    squares = np.empty(_LEAF)
-    near = np.empty(count, np.int32)
-    near_squares = np.empty(count)
-    waiting = np.empty(128, np.int64)
-    bounds = np.empty(128)
-    for entry in range(n):
-        current = sequence[entry]
+    away = np.empty(_LEAF)
+    worst = np.empty(_LEAF)
+    near = np.empty(_LEAF * count, np.int32)
+    near_squares = np.empty(_LEAF * count)
+    nodes = np.empty(leaves + 2, np.int64)
+    bounds = np.empty(leaves + 2)
+    for leaf in range(first, last):
+        own = leaves + leaf
+        size = 0
+        while size < _LEAF and rows[leaf * _LEAF + size] != _NONE:
+            worst[size] = np.inf
+            for j in range(size * count, (size + 1) * count):
+                near[j] = rows[leaf * _LEAF + size]
+                near_squares[j] = np.inf
+            size += 1
         for a in range(d):
-            point[a] = records[current, a]
-        for i in range(count):
-            near[i] = current
-            near_squares[i] = np.inf
-        worst = np.inf
-        climbing = slots[current] // _LEAF + leaves
-        waiting[0] = climbing
+            total = 0.0
+            for i in range(size):
+                total += cells[leaf, a, i] / size
+            middle[a] = total
+        nodes[0] = 1
         bounds[0] = 0.0
         pending = 1
         looked = 0
-        while looked < looks:
-            while pending > 0 and looked < looks:
-                pending -= 1
-                node = waiting[pending]
-                if bounds[pending] >= worst:
-                    continue
-                if node >= leaves:
-                    looked += 1
-                    leaf = node - leaves
-                    for i in range(_LEAF):
-                        squares[i] = 0.0
+        farthest = np.inf
+        while pending > 0 and looked < looks:
+            node = _nearest_waiting(nodes, bounds, pending)
+            pending -= 1
+            gap = 0.0
+            for a in range(d):
+                side = max(low[node, a] - high[own, a], low[own, a] - high[node, a], 0.0)
+                gap += side * side
+            if gap >= farthest:
+                continue
+            if node < leaves:
+                for child in range(2 * node, 2 * node + 2):
+                    gap = 0.0
                     for a in range(d):
-                        x = point[a]
-                        for i in range(_LEAF):
-                            away = cells[leaf, a, i] - x
-                            squares[i] += away * away
-                    for i in range(_LEAF):
-                        if squares[i] < worst:
-                            row = rows[leaf * _LEAF + i]
-                            if row == current:
-                                continue
-                            place = count - 1
-                            while place > 0 and near_squares[place - 1] > squares[i]:
-                                near_squares[place] = near_squares[place - 1]
-                                near[place] = near[place - 1]
-                                place -= 1
-                            near_squares[place] = squares[i]
-                            near[place] = row
-                            worst = near_squares[count - 1]
-                    continue
-                left, right = 2 * node, 2 * node + 1
-                to_left, to_right = 0.0, 0.0
+                        side = max(low[child, a] - middle[a], middle[a] - high[child, a], 0.0)
+                        gap += side * side
+                    _let_wait(nodes, bounds, pending, child, gap)
+                    pending += 1
+                continue
+            looked += 1
+            other = node - leaves
+            farthest = 0.0
+            for i in range(size):
+                for a in range(d):
+                    point[a] = cells[leaf, a, i]
+                for j in range(width):
+                    away[j] = 0.0
+                start = np.uint64(other) * np.uint64(d) * width
                 for a in range(d):
                     x = point[a]
-                    away = max(low[left, a] - x, x - high[left, a], 0.0)
-                    to_left += away * away
-                    away = max(low[right, a] - x, x - high[right, a], 0.0)
-                    to_right += away * away
-                if to_right < to_left:
-                    left, right = right, left
-                    to_left, to_right = to_right, to_left
-                waiting[pending] = right
-                bounds[pending] = to_right
-                waiting[pending + 1] = left
-                bounds[pending + 1] = to_left
-                pending += 2
-            if climbing == 1:
-                break
-            waiting[0] = climbing ^ 1
-            bounds[0] = 0.0
-            for a in range(d):
-                x = point[a]
-                away = max(low[climbing ^ 1, a] - x, x - high[climbing ^ 1, a], 0.0)
-                bounds[0] += away * away
-            climbing //= 2
-            pending = 1
-        for i in range(count):
-            lists[entry, i] = near[i]
-            list_squares[entry, i] = near_squares[i]
+                    for j in range(width):
+                        side = points[start + j] - x
+                        away[j] += side * side
+                    start += width
+                if other == leaf:
+                    away[i] = np.inf
+                least = np.inf
+                for j in range(width):
+                    least = away[j] if away[j] < least else least
+                if not least < worst[i]:
+                    farthest = max(farthest, worst[i])
+                    continue
+                top = i * count
+                for j in range(_LEAF):
+                    if away[j] < worst[i]:
+                        place = top + count - 1
+                        while place > top and near_squares[place - 1] > away[j]:
+                            near_squares[place] = near_squares[place - 1]
+                            near[place] = near[place - 1]
+                            place -= 1
+                        near_squares[place] = away[j]
+                        near[place] = rows[other * _LEAF + j]
+                        worst[i] = near_squares[top + count - 1]
+                farthest = max(farthest, worst[i])
+        for i in range(size):
+            for j in range(count):
+                lists[entry, j] = near[i * count + j]
+                squares[entry, j] = near_squares[i * count + j]
+            entry += 1
+
+
+@kernel
+def _let_wait(nodes, bounds, pending, node, bound):
+    """Add a node to a heap of nodes with the least bound on top."""
+    at = pending
+    while at > 0 and bounds[(at - 1) // 2] > bound:
+        nodes[at], bounds[at] = nodes[(at - 1) // 2], bounds[(at - 1) // 2]
+        at = (at - 1) // 2
+    nodes[at], bounds[at] = node, bound
+
+
+@kernel
+def _nearest_waiting(nodes, bounds, pending):
+    """Take the node with the least bound from a heap."""
+    top = nodes[0]
+    node, bound = nodes[pending - 1], bounds[pending - 1]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= pending - 1:
+            break
+        if child + 1 < pending - 1 and bounds[child + 1] < bounds[child]:
+            child += 1
+        if bounds[child] >= bound:
+            break
+        nodes[at], bounds[at] = nodes[child], bounds[child]
+        at = child
+    nodes[at], bounds[at] = node, bound
+    return top
