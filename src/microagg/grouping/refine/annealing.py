@@ -4,7 +4,7 @@ A region is a part of the records together with their groups, copied out so that
 touched. Moves look along lists of near neighbours:
 
 - relocate: a record leaves a group of more than k for the group of a neighbour;
-- swap: a record changes places with the member of a neighbour's group that suits best;
+- swap: a record changes places with a member of a neighbour's group, or the best of some;
 - pass on: a record leaves for the group of a neighbour, and one of a third group of more than k
   takes its place;
 - found: a record and near ones, all from groups of more than k, become a new group of k;
@@ -30,8 +30,6 @@ from microagg.kernels.compiling import kernel
 _FEWEST_PASSES, _MOST_PASSES = 4, 64
 _STEPS_A_PASS = 8
 _WINDOW = 1024
-# Members of a group that a record is compared with at once, for the best swap.
-_PARTNERS = 8
 # Attributes come in fours: their sums are kept in four parts, which makes vector instructions.
 LANES = 4
 # A record's chance to be drawn is at most so many times above that of another.
@@ -50,13 +48,15 @@ def draws(size: int = 4096) -> NDArray[np.float64]:
 
 @kernel
 def anneal(
-    points, near, scales, order, place, sizes, first, last, k, steps, hot, cold, allowed, seed
-):
+    points, near, scales, order, place, sizes, first, last, k,
+    steps, hot, cold, partners, allowed, seed,
+):  # fmt: skip
     """Anneal the groups that stand at order[first:last], with so many steps.
 
     `sizes` are the sizes of these groups, as many entries as there can be groups, zeros for those
     there are not; `place` is the inverse of `order` when the stage began. Both `order` and `sizes`
-    are brought up to date. `hot` and `cold` are shares of `scales`.
+    are brought up to date. `hot` and `cold` are shares of `scales`; a swap is the best one with so
+    many `partners` in a group.
     """
     m = last - first
     width = points.shape[1]
@@ -209,7 +209,7 @@ def anneal(
         i = np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))
         z = members[other, i]
         least = math.inf
-        for _ in range(min(other_size, _PARTNERS)):
+        for _ in range(min(other_size, partners)):
             partner = members[other, i]
             at_z = partner * width
             a0 = a1 = a2 = a3 = 0.0

@@ -35,6 +35,10 @@ _FEWEST_LOOKS, _MOST_LOOKS = 16, 128
 # groups.
 _REGION = 98_304
 _GROUPS_A_REGION = 16
+# Partners that a swap is chosen from where there are few steps a record: the best of them saves
+# steps, but where there are many it freezes too soon.
+_PARTNERS = 8
+_MANY_STEPS = 4000
 
 Seen = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
 
@@ -287,6 +291,7 @@ def _stage(field, groups, k, rng, budget, local):
         sizes[slot : slot + region.size] = groups.sizes[region]
     seeds = rng.integers(1, 2**63, len(regions))
     steps, hot, cold = budget.stage(len(regions), local)
+    partners = _PARTNERS if budget.each() < _MANY_STEPS else 1
     allowed = draws()
     waiting = iter(range(len(regions)))
 
@@ -307,6 +312,7 @@ def _stage(field, groups, k, rng, budget, local):
                 steps * counts[r] // order.size,
                 hot,
                 cold,
+                partners,
                 allowed,
                 seeds[r],
             )
