@@ -114,6 +114,34 @@ def test_nearest_lists_hold_the_nearest(kind):
         np.testing.assert_allclose(np.sum((records[near] - records[row]) ** 2, axis=1), found)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("looks", [1, 3, 20])
+def test_with_few_looks_the_lists_hold_near_ones(kind, looks):
+    records = cloud(4, 700, 4, kind)
+    rows, lists, squares = nearest_lists(records, np.arange(700, dtype=np.int32), 8, looks)
+    for row, near, found in zip(rows, lists, squares, strict=True):
+        there = found < np.inf
+        assert np.all(near[~there] == row)
+        assert len({row, *near[there].tolist()}) == 1 + there.sum()
+        assert np.all(np.diff(found[there]) >= 0)
+        away = np.sum((records[near[there]] - records[row]) ** 2, axis=1)
+        np.testing.assert_allclose(found[there], away, rtol=1e-12)
+        truth = np.sort(np.delete(np.sum((records - records[row]) ** 2, axis=1), row))[:8]
+        assert np.all(found >= truth * (1 - 1e-12))
+    assert np.isfinite(squares).all() or looks == 1
+
+
+@pytest.mark.parametrize("threads_used", [1, 2])
+def test_lists_do_not_depend_on_threads(threads_used, threads):
+    records = cloud(8, 5_000, 3, "gaussian")
+    everyone = np.arange(5_000, dtype=np.int32)
+    threads(2)
+    first = nearest_lists(records, everyone, 6, 4)
+    threads(threads_used)
+    for one, other in zip(first, nearest_lists(records, everyone, 6, 4), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 # Mortazavi 2020, Table 3, the best integers in the order of a tour.
 PUBLISHED = {
     "tarragona": {2: 10147342, 3: 17767942, 4: 23777988, 5: 26913057, 10: 40565215},

@@ -91,6 +91,7 @@ class _Together:
         self.search, self.records, self.k, self.rng = search, records, k, rng
         self.report = report
         self.columns: list[NDArray[np.int32]] = []
+        self.prices: NDArray[np.float64] | None = None
 
     def run(self, steps: int | None, seconds: float | None) -> None:
         begun = _clock()
@@ -103,15 +104,13 @@ class _Together:
             return None if steps is None else int(share * steps)
 
         self.seek(some(_GLANCE), until(_GLANCE), False, 0.0, _GLANCE)
-        prices = self.price(until(_GLANCE + _BOUND))
+        self.prices = self.price(until(_GLANCE + _BOUND))
         begin = _GLANCE + _BOUND
         self.repeat(some(_REPEATED - begin), until(_REPEATED), begin, _REPEATED)
         for number in range(_ROUNDS):
             first = _REPEATED + (1.0 - _REPEATED) * number / _ROUNDS
             last = _REPEATED + (1.0 - _REPEATED) * (number + 1) / _ROUNDS
-            self.both(
-                prices, some(last - first), until(last), until((first + last) / 2), first, last
-            )
+            self.both(some(last - first), until(last), until((first + last) / 2), first, last)
 
     def repeat(self, steps: int | None, seconds: float | None, first: float, last: float) -> None:
         """Search many times from the start, and remember what was found."""
@@ -142,14 +141,14 @@ class _Together:
     def seek(
         self, steps: int | None, seconds: float | None, warm: bool, first: float, last: float
     ) -> None:
-        """Search on, and remember the groups of every stage."""
+        """Search on; where prices tell good groups from others, remember those of every stage."""
         seek(
             self.search,
             self.rng,
             steps,
             seconds,
             lambda share: self.report(first + (last - first) * share),
-            self.remember,
+            None if self.prices is None else self.remember,
             warm,
         )
 
@@ -186,7 +185,6 @@ class _Together:
 
     def both(
         self,
-        prices: NDArray[np.float64] | None,
         steps: int | None,
         seconds: float | None,
         half: float | None,
@@ -206,7 +204,7 @@ class _Together:
                     self.k,
                     labels,
                     columns,
-                    prices,
+                    self.prices,
                     rng,
                     tries=tries,
                     seconds=seconds,

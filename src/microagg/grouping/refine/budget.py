@@ -29,7 +29,7 @@ _LOCAL_HEAT = 0.5
 
 # What an effort is: so many steps a record, but no more than so many in all and some a record; and
 # no more than so many a record for each there is, for few records are soon at their best.
-# A core makes about ten million steps a second.
+# A core makes five to ten million steps a second.
 EFFORTS = {
     "quick": (1_000, 2_000_000, 20, 25),
     "balanced": (10_000, 16_000_000, 100, 25),
