@@ -24,11 +24,12 @@ from microagg.kernels.compiling import seconds_compiling
 from microagg.progress import Report, silent
 
 # How time and steps are shared out: a glance, the bound, searches from the start until this share
-# is spent, and what is left by halves.
+# is spent, and what is left in some rounds.
 _GLANCE = 0.03
 _BOUND = 0.07
 _REPEATED = 0.6
 _ROUNDS = 2
+_ROUNDS_WITHOUT_PRICES = 3
 # Steps for each record of one search, times k squared: the larger the groups, the slower they come
 # to rest. Fewer where few groups hold most of the loss: many tries to divide those find more. And
 # no fewer searches than these.
@@ -90,7 +91,7 @@ class _Together:
     ) -> None:
         self.search, self.records, self.k, self.rng = search, records, k, rng
         self.report = report
-        self.columns: list[NDArray[np.int32]] = []
+        self.seen: list[list[NDArray[np.int32]]] = []
         self.prices: NDArray[np.float64] | None = None
 
     def run(self, steps: int | None, seconds: float | None) -> None:
@@ -107,10 +108,19 @@ class _Together:
         self.prices = self.price(until(_GLANCE + _BOUND))
         begin = _GLANCE + _BOUND
         self.repeat(some(_REPEATED - begin), until(_REPEATED), begin, _REPEATED)
-        for number in range(_ROUNDS):
-            first = _REPEATED + (1.0 - _REPEATED) * number / _ROUNDS
-            last = _REPEATED + (1.0 - _REPEATED) * (number + 1) / _ROUNDS
-            self.both(some(last - first), until(last), until((first + last) / 2), first, last)
+        rounds = _ROUNDS_WITHOUT_PRICES if self.prices is None else _ROUNDS
+        searches = len(self.seen)
+        for number in range(rounds):
+            first = _REPEATED + (1.0 - _REPEATED) * number / rounds
+            last = _REPEATED + (1.0 - _REPEATED) * (number + 1) / rounds
+            # Fewer groups make an easier programme, and its solution the next one easier.
+            if self.prices is None:
+                known = self.seen[: -(-searches * (number + 1) // rounds)]
+            else:
+                known = self.seen
+            columns = [part for parts in known for part in parts]
+            middle = until((first + last) / 2)
+            self.both(columns, some(last - first), until(last), middle, first, last)
 
     def repeat(self, steps: int | None, seconds: float | None, first: float, last: float) -> None:
         """Search many times from the start, and remember what was found."""
@@ -154,10 +164,12 @@ class _Together:
 
     def remember(self, order: NDArray[np.int32], sizes: NDArray[np.int32]) -> None:
         firsts = np.cumsum(sizes) - sizes
-        for size in range(int(sizes.min()), int(sizes.max()) + 1):
-            starts = firsts[sizes == size]
-            if starts.size:
-                self.columns.append(order[starts[:, np.newaxis] + np.arange(size)])
+        self.seen.append(
+            [
+                order[firsts[sizes == size, np.newaxis] + np.arange(size)]
+                for size in range(int(sizes.min()), int(sizes.max()) + 1)
+            ]
+        )
 
     def labels(self) -> NDArray[np.int64]:
         order, sizes = self.search.groups()
@@ -180,11 +192,12 @@ class _Together:
             proof = prove(self.records, self.k, seconds, labels)
         if proof.total < _NEAR * shares(self.records, labels).sum():
             return None
-        self.columns.append(proof.sets)
+        self.seen.append([proof.sets])
         return proof.prices
 
     def both(
         self,
+        columns: list[NDArray[np.int32]],
         steps: int | None,
         seconds: float | None,
         half: float | None,
@@ -192,7 +205,7 @@ class _Together:
         last: float,
     ) -> None:
         """Choose among the known groups and search on, side by side where there are two threads."""
-        labels, columns, rng = self.labels(), list(self.columns), self.rng.spawn(1)[0]
+        labels, rng = self.labels(), self.rng.spawn(1)[0]
         tries = _TRIES if seconds is None else None
         found: list[NDArray[np.int64]] = []
         ended = threading.Event()
