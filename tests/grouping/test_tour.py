@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from microagg.errors import InputError
 from microagg.grouping.sequence import tour
-from microagg.grouping.sequence.nearest import nearest_lists
+from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import (
     farthest_from_centroid,
     order_by_nearest_next,

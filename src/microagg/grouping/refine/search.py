@@ -23,7 +23,7 @@ from microagg.grouping.refine.annealing import LANES, anneal, draws
 from microagg.grouping.refine.budget import Budget
 from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoing
-from microagg.grouping.sequence.nearest import nearest_lists
+from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 from microagg.progress import Report, silent, tell

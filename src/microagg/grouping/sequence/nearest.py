@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
-from microagg.progress import Report, silent
 
-_LEAF = 16
+LEAF = 16
 # Records that say in which direction a part of them is widest.
 _SOME = 64
-_LEAVES_A_REPORT = 1 << 11
 # Stands for "no row": greater than any row number.
-_NONE = np.int32(2**31 - 1)
+NONE = np.int32(2**31 - 1)
 
 
 class Tree(NamedTuple):
@@ -33,9 +31,9 @@ class Tree(NamedTuple):
 
     low: NDArray[np.float64]  # (nodes, d) the boxes
     high: NDArray[np.float64]
-    least: NDArray[np.int32]  # (nodes,) the lowest row number beneath that is left, or _NONE
-    cells: NDArray[np.float64]  # (leaves, d, _LEAF) the records, infinite where there is none left
-    rows: NDArray[np.int32]  # (leaves * _LEAF,) their row numbers, or _NONE
+    least: NDArray[np.int32]  # (nodes,) the lowest row number beneath that is left, or NONE
+    cells: NDArray[np.float64]  # (leaves, d, LEAF) the records, infinite where there is none left
+    rows: NDArray[np.int32]  # (leaves * LEAF,) their row numbers, or NONE
     slots: NDArray[np.int32]  # (n,) where in `rows` a row is, or -1
 
 
@@ -43,34 +41,21 @@ def plant(records: NDArray[np.float64], members: NDArray[np.int32]) -> Tree:
     """A tree over the rows `members` (ascending). O(n d log n) time."""
     n, d = records.shape
     leaves = 1
-    while leaves * _LEAF < members.size:
+    while leaves * LEAF < members.size:
         leaves *= 2
     tree = Tree(
         low=np.full((2 * leaves, d), np.inf),
         high=np.full((2 * leaves, d), -np.inf),
-        least=np.full(2 * leaves, _NONE),
-        cells=np.full((leaves, d, _LEAF), np.inf),
-        rows=np.full(leaves * _LEAF, _NONE),
+        least=np.full(2 * leaves, NONE),
+        cells=np.full((leaves, d, LEAF), np.inf),
+        rows=np.full(leaves * LEAF, NONE),
         slots=np.full(n, -1, np.int32),
     )
     places = members.copy()
     keys = np.empty(members.size)
 
     def grow(node: int, first: int, last: int) -> None:
-        _grow(
-            records,
-            places,
-            keys,
-            node,
-            first,
-            last,
-            tree.low,
-            tree.high,
-            tree.least,
-            tree.cells,
-            tree.rows,
-            tree.slots,
-        )
+        _grow(records, places, keys, node, first, last, *tree)
 
     if leaves == 1:
         grow(1, 0, members.size)
@@ -88,61 +73,7 @@ def walk_on(
 
     What is visited vanishes from the tree. Ties go to the lowest row number.
     """
-    _walk_on(
-        tree.low,
-        tree.high,
-        tree.least,
-        tree.cells,
-        tree.rows,
-        tree.slots,
-        records,
-        order,
-        first,
-        last,
-    )
-
-
-def nearest_lists(
-    records: NDArray[np.float64],
-    members: NDArray[np.int32],
-    count: int,
-    looks: int,
-    report: Report = silent,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """For each of the rows `members`, `count` others of them that are near, the nearest first.
-
-    Returns the members in the order of the tree, which keeps near ones together, and for each of
-    them row numbers and squared distances. A search ends after `looks` leaves, so it is exact where
-    that suffices, and never takes long. Fewer than `count` + 1 members have shorter lists.
-    """
-    tree = plant(records, members)
-    count = min(count, members.size - 1)
-    there = tree.rows != _NONE
-    entries = np.concatenate([[0], np.cumsum(there)])[::_LEAF]
-    lists = np.empty((members.size, count), np.int32)
-    squares = np.empty((members.size, count))
-
-    def fill(first: int, last: int) -> None:
-        _fill_lists(
-            tree.low,
-            tree.high,
-            tree.cells,
-            tree.rows,
-            looks,
-            first,
-            last,
-            entries[first],
-            lists,
-            squares,
-        )
-
-    leaves = len(tree.cells)
-    for first in range(0, leaves, _LEAVES_A_REPORT):
-        last = min(leaves, first + _LEAVES_A_REPORT)
-        middle = (first + last) // 2
-        run_both(partial(fill, first, middle), partial(fill, middle, last))
-        report(last / leaves)
-    return tree.rows[there], lists, squares
+    _walk_on(*tree, records, order, first, last)
 
 
 @kernel
@@ -171,7 +102,7 @@ def _grow(records, members, keys, top, first, last, low, high, least, cells, row
         leaf = node - leaves
         for i in range(start, end):
             row = members[i]
-            slot = leaf * _LEAF + i - start
+            slot = leaf * LEAF + i - start
             rows[slot] = row
             slots[row] = slot
             least[node] = min(least[node], row)
@@ -246,21 +177,21 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
     d = records.shape[1]
     leaves = least.size // 2
     point = np.empty(d)
-    squares = np.empty(_LEAF)
+    squares = np.empty(LEAF)
     waiting = np.empty(128, np.int64)
     bounds = np.empty(128)
     for place in range(first, last):
         current = order[place - 1]
         slot = slots[current]
-        leaf = slot // _LEAF
+        leaf = slot // LEAF
         slots[current] = -1
-        rows[slot] = _NONE
+        rows[slot] = NONE
         for a in range(d):
             point[a] = records[current, a]
-            cells[leaf, a, slot % _LEAF] = np.inf
+            cells[leaf, a, slot % LEAF] = np.inf
         node = leaf + leaves
-        lowest = _NONE
-        for i in range(leaf * _LEAF, (leaf + 1) * _LEAF):
+        lowest = NONE
+        for i in range(leaf * LEAF, (leaf + 1) * LEAF):
             lowest = min(lowest, rows[i])
         while least[node] != lowest:
             least[node] = lowest
@@ -270,7 +201,7 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
             node //= 2
 
         best = np.inf
-        nearest = _NONE
+        nearest = NONE
         climbing = leaf + leaves
         waiting[0] = climbing
         bounds[0] = 0.0
@@ -284,16 +215,16 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
                     continue
                 if node >= leaves:
                     leaf = node - leaves
-                    for i in range(_LEAF):
+                    for i in range(LEAF):
                         squares[i] = 0.0
                     for a in range(d):
                         x = point[a]
-                        for i in range(_LEAF):
+                        for i in range(LEAF):
                             away = cells[leaf, a, i] - x
                             squares[i] += away * away
-                    for i in range(_LEAF):
+                    for i in range(LEAF):
                         if squares[i] <= best:
-                            row = rows[leaf * _LEAF + i]
+                            row = rows[leaf * LEAF + i]
                             if squares[i] < best or row < nearest:
                                 best = squares[i]
                                 nearest = row
@@ -309,11 +240,11 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
                 if to_right < to_left:
                     left, right = right, left
                     to_left, to_right = to_right, to_left
-                if least[right] != _NONE and to_right <= best:
+                if least[right] != NONE and to_right <= best:
                     waiting[count] = right
                     bounds[count] = to_right
                     count += 1
-                if least[left] != _NONE and to_left <= best:
+                if least[left] != NONE and to_left <= best:
                     waiting[count] = left
                     bounds[count] = to_left
                     count += 1
@@ -321,7 +252,7 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
                 break
             sibling = climbing ^ 1
             climbing //= 2
-            if least[sibling] != _NONE:
+            if least[sibling] != NONE:
                 bound = 0.0
                 for a in range(d):
                     x = point[a]
@@ -331,131 +262,3 @@ def _walk_on(low, high, least, cells, rows, slots, records, order, first, last):
                 bounds[0] = bound
                 count = 1
         order[place] = nearest
-
-
-@kernel(fastmath={"nnan", "nsz"})
-def _fill_lists(low, high, cells, rows, looks, first, last, entry, lists, squares):
-    """The lists of the records in leaves first..last, the first of which is at `entry`.
-
-    The records of a leaf look together: at the leaves nearest to their middle, the nearest first.
-    """
-    count = lists.shape[1]
-    leaves, d, _ = cells.shape
-    # From an array, or the compiler would unroll the loops instead of making vectors of them.
-    width = np.uint64(cells.shape[2])
-    points = cells.reshape(-1)
-    middle = np.empty(d)
-    point = np.empty(d)
-    away = np.empty(_LEAF)
-    worst = np.empty(_LEAF)
-    near = np.empty(_LEAF * count, np.int32)
-    near_squares = np.empty(_LEAF * count)
-    nodes = np.empty(leaves + 2, np.int64)
-    bounds = np.empty(leaves + 2)
-    for leaf in range(first, last):
-        own = leaves + leaf
-        size = 0
-        while size < _LEAF and rows[leaf * _LEAF + size] != _NONE:
-            worst[size] = np.inf
-            for j in range(size * count, (size + 1) * count):
-                near[j] = rows[leaf * _LEAF + size]
-                near_squares[j] = np.inf
-            size += 1
-        for a in range(d):
-            total = 0.0
-            for i in range(size):
-                total += cells[leaf, a, i] / size
-            middle[a] = total
-        nodes[0] = 1
-        bounds[0] = 0.0
-        pending = 1
-        looked = 0
-        farthest = np.inf
-        while pending > 0 and looked < looks:
-            node = _nearest_waiting(nodes, bounds, pending)
-            pending -= 1
-            gap = 0.0
-            for a in range(d):
-                side = max(low[node, a] - high[own, a], low[own, a] - high[node, a], 0.0)
-                gap += side * side
-            if gap >= farthest:
-                continue
-            if node < leaves:
-                for child in range(2 * node, 2 * node + 2):
-                    gap = 0.0
-                    for a in range(d):
-                        side = max(low[child, a] - middle[a], middle[a] - high[child, a], 0.0)
-                        gap += side * side
-                    _let_wait(nodes, bounds, pending, child, gap)
-                    pending += 1
-                continue
-            looked += 1
-            other = node - leaves
-            farthest = 0.0
-            for i in range(size):
-                for a in range(d):
-                    point[a] = cells[leaf, a, i]
-                for j in range(width):
-                    away[j] = 0.0
-                start = np.uint64(other) * np.uint64(d) * width
-                for a in range(d):
-                    x = point[a]
-                    for j in range(width):
-                        side = points[start + j] - x
-                        away[j] += side * side
-                    start += width
-                if other == leaf:
-                    away[i] = np.inf
-                least = np.inf
-                for j in range(width):
-                    least = away[j] if away[j] < least else least
-                if not least < worst[i]:
-                    farthest = max(farthest, worst[i])
-                    continue
-                top = i * count
-                for j in range(_LEAF):
-                    if away[j] < worst[i]:
-                        place = top + count - 1
-                        while place > top and near_squares[place - 1] > away[j]:
-                            near_squares[place] = near_squares[place - 1]
-                            near[place] = near[place - 1]
-                            place -= 1
-                        near_squares[place] = away[j]
-                        near[place] = rows[other * _LEAF + j]
-                        worst[i] = near_squares[top + count - 1]
-                farthest = max(farthest, worst[i])
-        for i in range(size):
-            for j in range(count):
-                lists[entry, j] = near[i * count + j]
-                squares[entry, j] = near_squares[i * count + j]
-            entry += 1
-
-
-@kernel
-def _let_wait(nodes, bounds, pending, node, bound):
-    """Add a node to a heap of nodes with the least bound on top."""
-    at = pending
-    while at > 0 and bounds[(at - 1) // 2] > bound:
-        nodes[at], bounds[at] = nodes[(at - 1) // 2], bounds[(at - 1) // 2]
-        at = (at - 1) // 2
-    nodes[at], bounds[at] = node, bound
-
-
-@kernel
-def _nearest_waiting(nodes, bounds, pending):
-    """Take the node with the least bound from a heap."""
-    top = nodes[0]
-    node, bound = nodes[pending - 1], bounds[pending - 1]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= pending - 1:
-            break
-        if child + 1 < pending - 1 and bounds[child + 1] < bounds[child]:
-            child += 1
-        if bounds[child] >= bound:
-            break
-        nodes[at], bounds[at] = nodes[child], bounds[child]
-        at = child
-    nodes[at], bounds[at] = node, bound
-    return top

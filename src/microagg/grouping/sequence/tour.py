@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.errors import InputError
-from microagg.grouping.sequence.nearest import nearest_lists
+from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.kernels.compiling import kernel

@@ -1,0 +1,185 @@
+"""Lists of near neighbours, for all records at once.
+
+The records of a leaf look together: at the leaves nearest to their middle, the nearest first, and
+at no more than so many. So a list is exact where that suffices, and never takes long.
+"""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.sequence.nearest import LEAF, NONE, plant
+from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_both
+from microagg.progress import Report, silent
+
+_LEAVES_A_REPORT = 1 << 11
+
+
+def nearest_lists(
+    records: NDArray[np.float64],
+    members: NDArray[np.int32],
+    count: int,
+    looks: int,
+    report: Report = silent,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """For each of the rows `members`, `count` others of them that are near, the nearest first.
+
+    Returns the members in the order of the tree, which keeps near ones together, and for each of
+    them row numbers and squared distances. A search ends after `looks` leaves, so it is exact where
+    that suffices, and never takes long. Fewer than `count` + 1 members have shorter lists.
+    """
+    tree = plant(records, members)
+    count = min(count, members.size - 1)
+    there = tree.rows != NONE
+    entries = np.concatenate([[0], np.cumsum(there)])[::LEAF]
+    lists = np.empty((members.size, count), np.int32)
+    squares = np.empty((members.size, count))
+
+    def fill(first: int, last: int) -> None:
+        _fill_lists(
+            tree.low,
+            tree.high,
+            tree.cells,
+            tree.rows,
+            looks,
+            first,
+            last,
+            entries[first],
+            lists,
+            squares,
+        )
+
+    leaves = len(tree.cells)
+    for first in range(0, leaves, _LEAVES_A_REPORT):
+        last = min(leaves, first + _LEAVES_A_REPORT)
+        middle = (first + last) // 2
+        run_both(partial(fill, first, middle), partial(fill, middle, last))
+        report(last / leaves)
+    return tree.rows[there], lists, squares
+
+
+@kernel(fastmath={"nnan", "nsz"})
+def _fill_lists(low, high, cells, rows, looks, first, last, entry, lists, squares):
+    """The lists of the records in leaves first..last, the first of which is at `entry`."""
+    count = lists.shape[1]
+    leaves, d, _ = cells.shape
+    # From an array, or the compiler would unroll the loops instead of making vectors of them.
+    width = np.uint64(cells.shape[2])
+    points = cells.reshape(-1)
+    middle = np.empty(d)
+    point = np.empty(d)
+    away = np.empty(LEAF)
+    worst = np.empty(LEAF)
+    near = np.empty(LEAF * count, np.int32)
+    near_squares = np.empty(LEAF * count)
+    nodes = np.empty(leaves + 2, np.int64)
+    bounds = np.empty(leaves + 2)
+    for leaf in range(first, last):
+        own = leaves + leaf
+        size = 0
+        while size < LEAF and rows[leaf * LEAF + size] != NONE:
+            worst[size] = np.inf
+            for j in range(size * count, (size + 1) * count):
+                near[j] = rows[leaf * LEAF + size]
+                near_squares[j] = np.inf
+            size += 1
+        for a in range(d):
+            total = 0.0
+            for i in range(size):
+                total += cells[leaf, a, i] / size
+            middle[a] = total
+        nodes[0] = 1
+        bounds[0] = 0.0
+        pending = 1
+        looked = 0
+        farthest = np.inf
+        while pending > 0 and looked < looks:
+            node = _nearest_waiting(nodes, bounds, pending)
+            pending -= 1
+            gap = 0.0
+            for a in range(d):
+                side = max(low[node, a] - high[own, a], low[own, a] - high[node, a], 0.0)
+                gap += side * side
+            if gap >= farthest:
+                continue
+            if node < leaves:
+                for child in range(2 * node, 2 * node + 2):
+                    gap = 0.0
+                    for a in range(d):
+                        side = max(low[child, a] - middle[a], middle[a] - high[child, a], 0.0)
+                        gap += side * side
+                    _let_wait(nodes, bounds, pending, child, gap)
+                    pending += 1
+                continue
+            looked += 1
+            other = node - leaves
+            farthest = 0.0
+            for i in range(size):
+                for a in range(d):
+                    point[a] = cells[leaf, a, i]
+                for j in range(width):
+                    away[j] = 0.0
+                start = np.uint64(other) * np.uint64(d) * width
+                for a in range(d):
+                    x = point[a]
+                    for j in range(width):
+                        side = points[start + j] - x
+                        away[j] += side * side
+                    start += width
+                if other == leaf:
+                    away[i] = np.inf
+                least = np.inf
+                for j in range(width):
+                    least = away[j] if away[j] < least else least
+                if not least < worst[i]:
+                    farthest = max(farthest, worst[i])
+                    continue
+                top = i * count
+                for j in range(LEAF):
+                    if away[j] < worst[i]:
+                        place = top + count - 1
+                        while place > top and near_squares[place - 1] > away[j]:
+                            near_squares[place] = near_squares[place - 1]
+                            near[place] = near[place - 1]
+                            place -= 1
+                        near_squares[place] = away[j]
+                        near[place] = rows[other * LEAF + j]
+                        worst[i] = near_squares[top + count - 1]
+                farthest = max(farthest, worst[i])
+        for i in range(size):
+            for j in range(count):
+                lists[entry, j] = near[i * count + j]
+                squares[entry, j] = near_squares[i * count + j]
+            entry += 1
+
+
+@kernel
+def _let_wait(nodes, bounds, pending, node, bound):
+    """Add a node to a heap of nodes with the least bound on top."""
+    at = pending
+    while at > 0 and bounds[(at - 1) // 2] > bound:
+        nodes[at], bounds[at] = nodes[(at - 1) // 2], bounds[(at - 1) // 2]
+        at = (at - 1) // 2
+    nodes[at], bounds[at] = node, bound
+
+
+@kernel
+def _nearest_waiting(nodes, bounds, pending):
+    """Take the node with the least bound from a heap."""
+    top = nodes[0]
+    node, bound = nodes[pending - 1], bounds[pending - 1]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= pending - 1:
+            break
+        if child + 1 < pending - 1 and bounds[child + 1] < bounds[child]:
+            child += 1
+        if bounds[child] >= bound:
+            break
+        nodes[at], bounds[at] = nodes[child], bounds[child]
+        at = child
+    nodes[at], bounds[at] = node, bound
+    return top
