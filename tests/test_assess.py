@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import microagg
-from microagg.errors import InputError, MicroaggError, OptionError
+from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.measure.anonymity import closeness, diversity
 from microagg.measure.figures import judge
 from tests.naive import protect as naive

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from microagg import example
-from microagg.files import whole_file
+from microagg.actions import example
+from microagg.base.files import whole_file
 from tests.commands import ROLES, microagg, refusal, survey
 
 
@@ -302,7 +302,7 @@ def test_json_is_valid_and_alone_on_standard_output(tmp_path):
 def test_figures_that_cannot_be_had_are_null_in_json(tmp_path, monkeypatch):
     survey(tmp_path / "survey.csv")
     figures = {"loss": float("nan"), "few": [float("inf"), 1.5], "word": "ß"}
-    monkeypatch.setattr("microagg.inspection.Inspection.to_dict", lambda _: figures)
+    monkeypatch.setattr("microagg.actions.inspect.Inspection.to_dict", lambda _: figures)
     done = microagg("inspect", "survey.csv", "--json", folder=tmp_path)
     assert as_json(done.out) == {"loss": None, "few": [None, 1.5], "word": "ß"}
     assert done.out.isascii()

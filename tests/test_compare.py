@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import microagg
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import microagg
-from microagg import example
+from microagg.actions import example
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])

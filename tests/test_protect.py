@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microagg
-from microagg.errors import InputError, MicroaggError, OptionError
-from microagg.recipe import Recipe
+from microagg.base.errors import InputError, MicroaggError, OptionError
+from microagg.base.recipe import Recipe
 from tests.naive import centres as naive_centres
 from tests.naive import protect as naive
 from tests.naive import units as naive_units

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import OptionError
-from microagg.recipe import KINDS, Recipe
+from microagg.base.errors import OptionError
+from microagg.base.recipe import KINDS, Recipe
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 NUMBERS = st.floats(0, 1e300, allow_nan=False)

@@ -27,8 +27,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import microagg
-from microagg.errors import InputError, OptionError, PromiseError
-from microagg.table import database, formats
+from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.table import formats
+from microagg.table.formats import database
 from tests.commands import ROLES, refusal, survey
 from tests.commands import microagg as command
 
@@ -387,7 +388,7 @@ def test_k_is_counted_on_what_was_written_and_not_believed(tmp_path, monkeypatch
     survey(tmp_path / "survey.csv")
     # Whoever prepares the table for its format breaks the promise, and the writer is faithful.
     monkeypatch.setattr(
-        "microagg.release.as_exported", lambda table, *_: changed(table, "age", 7, 33)
+        "microagg.release.release.as_exported", lambda table, *_: changed(table, "age", 7, 33)
     )
     said = refusal("protect", "survey.csv", *ROLES, "-o", "release.csv", folder=tmp_path, code=1)
     assert "at least 5 records share each combination of values" in said
@@ -478,7 +479,7 @@ def test_a_certificate_that_cannot_be_written_keeps_the_release_back(tmp_path, m
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("microagg.certificate.Certificate.write", full)
+    monkeypatch.setattr("microagg.base.certificate.Certificate.write", full)
     said = refusal("protect", "survey.csv", *ROLES, "-o", "release.csv", folder=tmp_path)
     assert said.startswith("No space left on device: release.csv")
 

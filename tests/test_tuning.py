@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import microagg
+from microagg.actions.tune import score, tune_proximity
 from microagg.aggregation.proximity import proximity_centroids
-from microagg.tuning import score, tune_proximity
 
 
 @pytest.fixture(scope="module")

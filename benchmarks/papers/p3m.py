@@ -26,9 +26,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
 from benchmarks.measuring import save, show
+from microagg.actions.tune import score, tune_proximity
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.measure.interval import satisfaction
-from microagg.tuning import score, tune_proximity
 from tests.reference import folder
 
 KS = (3, 4, 5, 10)

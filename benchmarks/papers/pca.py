@@ -27,13 +27,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
 from benchmarks.papers.pca_book import Book, Curves, Result
+from microagg.base.groups import Partition
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.divide.blocks import group_blocks
 from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells
 from microagg.grouping.divide.lloyd_pca import lloyd_pca_cells
 from microagg.grouping.divide.reduce import Reduction, find_axes, reduce
 from microagg.grouping.methods import Task
-from microagg.groups import Partition
 from tests.reference import folder
 
 K, CELLS = 10, 10

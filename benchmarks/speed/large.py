@@ -38,7 +38,7 @@ source, target, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if limit:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 from microagg.kernels.compiling import seconds_compiling
-from microagg.large import protect_large
+from microagg.actions.large import protect_large
 columns = [f"x{place}" for place in range(10)]
 begun = time.perf_counter()
 release = protect_large(
@@ -54,8 +54,8 @@ print(json.dumps({
 
 BY_SPARK = """
 import json, sys, time
-from microagg.recipe import Recipe
-from microagg.spark import protect_path
+from microagg.base.recipe import Recipe
+from microagg.actions.spark import protect_path
 columns = [f"x{place}" for place in range(10)]
 begun = time.perf_counter()
 release = protect_path(

@@ -54,7 +54,9 @@ def timed(module, name, step):
 
 import microagg
 import microagg.cli.protecting
-from microagg import certificate, pipeline, release
+from microagg.release import release
+from microagg.base import certificate
+from microagg.actions import protect as pipeline
 from microagg.table import formats
 
 def resident():

@@ -4,24 +4,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from microagg import private, spark
+    from microagg import private
+    from microagg.actions import spark
+    from microagg.actions.compare import compare
+    from microagg.actions.inspect import inspect
+    from microagg.actions.large import LargeRelease, protect_large
+    from microagg.actions.protect import protect
+    from microagg.actions.tune import tune_proximity
     from microagg.aggregation.proximity import proximity_centroids
     from microagg.aggregation.values import aggregate
-    from microagg.assessment import Assessment, assess
-    from microagg.comparison import compare
-    from microagg.errors import MicroaggError
+    from microagg.base.errors import MicroaggError
+    from microagg.base.groups import Partition
+    from microagg.base.recipe import Recipe
     from microagg.grouping.bound.lower_bound import Bound, lower_bound
+    from microagg.grouping.doors import partition, partition_columns, partition_many
     from microagg.grouping.methods import methods
-    from microagg.grouping.partition import partition, partition_columns, partition_many
     from microagg.grouping.sequence.univariate import optimal_univariate
-    from microagg.groups import Partition
-    from microagg.inspection import inspect
-    from microagg.large import LargeRelease, protect_large
     from microagg.measure.loss import information_loss
-    from microagg.pipeline import protect
-    from microagg.recipe import Recipe
-    from microagg.release import Release
-    from microagg.tuning import tune_proximity
+    from microagg.release.assessment import Assessment, assess
+    from microagg.release.release import Release
 
 __all__ = [
     "Assessment",
@@ -52,36 +53,38 @@ __all__ = [
 
 # Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
 _HOMES = {
-    "Assessment": "microagg.assessment",
+    "Assessment": "microagg.release.assessment",
     "Bound": "microagg.grouping.bound.lower_bound",
-    "LargeRelease": "microagg.large",
-    "MicroaggError": "microagg.errors",
-    "Partition": "microagg.groups",
-    "Recipe": "microagg.recipe",
-    "Release": "microagg.release",
+    "LargeRelease": "microagg.actions.large",
+    "MicroaggError": "microagg.base.errors",
+    "Partition": "microagg.base.groups",
+    "Recipe": "microagg.base.recipe",
+    "Release": "microagg.release.release",
     "aggregate": "microagg.aggregation.values",
-    "assess": "microagg.assessment",
-    "compare": "microagg.comparison",
+    "assess": "microagg.release.assessment",
+    "compare": "microagg.actions.compare",
     "information_loss": "microagg.measure.loss",
-    "inspect": "microagg.inspection",
+    "inspect": "microagg.actions.inspect",
     "lower_bound": "microagg.grouping.bound.lower_bound",
     "methods": "microagg.grouping.methods",
     "optimal_univariate": "microagg.grouping.sequence.univariate",
-    "partition": "microagg.grouping.partition",
-    "partition_columns": "microagg.grouping.partition",
-    "partition_many": "microagg.grouping.partition",
-    "protect": "microagg.pipeline",
-    "protect_large": "microagg.large",
+    "partition": "microagg.grouping.doors",
+    "partition_columns": "microagg.grouping.doors",
+    "partition_many": "microagg.grouping.doors",
+    "protect": "microagg.actions.protect",
+    "protect_large": "microagg.actions.large",
     "proximity_centroids": "microagg.aggregation.proximity",
-    "tune_proximity": "microagg.tuning",
+    "tune_proximity": "microagg.actions.tune",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("microagg")
-    if name in ("private", "spark"):
-        return import_module(f"microagg.{name}")
+    if name == "private":
+        return import_module("microagg.private")
+    if name == "spark":
+        return import_module("microagg.actions.spark")
     if name not in _HOMES:
         raise AttributeError(f"module 'microagg' has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)

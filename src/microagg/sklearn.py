@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from microagg.aggregation.values import aggregate
-from microagg.grouping.partition import partition
+from microagg.grouping.doors import partition
 
 
 class Microaggregator(ClusterMixin, BaseEstimator):

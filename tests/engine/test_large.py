@@ -16,9 +16,11 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from microagg.engine import out_of_core, plan, work
-from microagg.errors import InputError, OptionError, PromiseError
-from microagg.large import bytes_of, engine_for, protect_large
+from microagg.actions.large import bytes_of, engine_for, protect_large
+from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.engine import plan
+from microagg.engine.disk import engine as out_of_core
+from microagg.engine.disk import work
 from tests.commands import microagg as command
 from tests.commands import refusal
 from tests.engine.tables import KINDS, SETTINGS, nasty
@@ -313,7 +315,7 @@ def test_a_full_disk_leaves_nothing(tmp_path):
 
 
 def test_too_little_disk_is_said_before_work_begins(tmp_path, monkeypatch):
-    monkeypatch.setattr("microagg.large.free_space", lambda _: 1000)
+    monkeypatch.setattr("microagg.actions.large.free_space", lambda _: 1000)
     with pytest.raises(OptionError, match=r"needs about 0\.0 GB of disk beside release\.parquet"):
         protected(tmp_path, nasty(1000))
 
@@ -377,7 +379,9 @@ def test_the_input_is_never_written_over(tmp_path):
 CUT_OFF = """
 import sys, time
 from pathlib import Path
-from microagg.engine import out_of_core, plan, work
+from microagg.engine import plan
+from microagg.engine.disk import engine as out_of_core
+from microagg.engine.disk import work
 
 out_of_core._RANGE_ROWS = 300
 plan._CELL_ROWS = 100, 100

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from microagg.base.errors import InputError, OptionError
+from microagg.base.recipe import Recipe
+from microagg.columns.coded import encode
+from microagg.columns.points import as_matrix
 from microagg.engine.block import group_cell
 from microagg.engine.plan import DROPPED, Plan, make_plan
 from microagg.engine.survey import Survey
-from microagg.errors import InputError, OptionError
-from microagg.recipe import Recipe
-from microagg.table.columns import encode
-from microagg.table.matrix import as_matrix
 from tests.engine.tables import KINDS, SETTINGS, nasty
 from tests.naive.large import walk
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import microagg
+from microagg.actions.large import protect_large
+from microagg.base.errors import InputError, OptionError
 from microagg.engine.sample import Sample
-from microagg.errors import InputError, OptionError
-from microagg.large import protect_large
 from microagg.table.checks import fingerprint
 from tests.engine import cluster as clusters
 from tests.engine.tables import KINDS, SETTINGS, nasty
@@ -41,7 +41,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def session(cluster):
-    from microagg.engine.spark_session import start_session
+    from microagg.engine.spark.session import start_session
 
     settings = {
         "spark.executor.memory": "600m",
@@ -225,7 +225,7 @@ def test_data_frames(session, table):
 @pytest.mark.parametrize("share", [0.9, 1.0], ids=["skewed", "constant"])
 def test_many_equal_rows(session, tmp_path, share, monkeypatch):
     # So few are sampled that a limit on hashes misses all of a constant table, or none.
-    monkeypatch.setattr("microagg.engine.spark.SAMPLED", 200)
+    monkeypatch.setattr("microagg.engine.spark.engine.SAMPLED", 200)
     monkeypatch.setattr(Sample.__init__, "__defaults__", (200, None))
     rows = plane(2500).drop_columns("id")
     equal = np.arange(2500) < 2500 * share
@@ -354,7 +354,7 @@ def test_paths(session, table, tmp_path):
 
 
 def test_pyspark_is_loaded_on_use_only():
-    script = "import sys, microagg.spark; print('pyspark' in sys.modules)"
+    script = "import sys, microagg.actions.spark; print('pyspark' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

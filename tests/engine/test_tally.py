@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.describe import attribute, bins_between, correlations
-from microagg.engine import tally as module
-from microagg.engine.tally import Tally
+from microagg.columns import profile as module
+from microagg.columns.coded import encode
+from microagg.columns.profile import Tally
+from microagg.columns.summary import attribute, bins_between, correlations
 from microagg.measure.change import category_loss, numeric_loss, share_changed
-from microagg.table.columns import encode
 
 
 @pytest.fixture(autouse=True)

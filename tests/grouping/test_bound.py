@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microagg
-from microagg.errors import InputError, OptionError
+from microagg.base.errors import InputError, OptionError
 from microagg.grouping.bound import proving
 from microagg.grouping.bound.lower_bound import lower_bound
 from microagg.grouping.bound.near import find_near, half_sums

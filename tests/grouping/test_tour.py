@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.grouping.sequence import tour
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import (

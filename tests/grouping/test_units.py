@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError
-from microagg.grouping.partition import partition
-from microagg.grouping.units import partition_units
+from microagg.base.errors import InputError
+from microagg.grouping.constraints import partition_units
+from microagg.grouping.doors import partition
 from tests.naive import units as naive
 
 

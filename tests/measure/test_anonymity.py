@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import microagg
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.measure.anonymity import anonymity, classes, closeness, diversity
 from tests.naive import measures
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, OptionError
+from microagg.base.errors import InputError, OptionError
 from microagg.measure.interval import (
     BASES,
     disclosure_risk,

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microagg
-from microagg.errors import InputError, OptionError
+from microagg.base.errors import InputError, OptionError
 from microagg.measure.linkage import link
 from tests.naive import measures
 from tests.reference import load

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from microagg.grouping.partition import partition
+from microagg.grouping.doors import partition
 
 
 def walk(tree, point):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.private.budget import BUDGETS, split
 from microagg.private.domains import Range
 

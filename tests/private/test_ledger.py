@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from microagg.errors import InputError, OptionError
+from microagg.base.errors import InputError, OptionError
 from microagg.private import Ledger, release, releasing
 from microagg.private.ledger import fingerprint
 
@@ -112,7 +112,7 @@ def test_two_processes_at_once(tmp_path):
     path = tmp_path / "ledger.json"
     script = (
         "import sys\n"
-        "from microagg.errors import OptionError\n"
+        "from microagg.base.errors import OptionError\n"
         "from microagg.private.ledger import Ledger\n"
         "ledger = Ledger(sys.argv[1], limit=1.0)\n"
         "done = 0\n"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.private import noise, release
 from microagg.private.noise import add_noise, steps_for
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.private.domains import Range
 from microagg.private.registry import METHODS, Task, find, methods, public_sizes
 from tests.naive.private import error_of, largest_change, least_error

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from microagg import private
-from microagg.errors import InputError, MicroaggError, OptionError
+from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.private import release
 from microagg.private.registry import METHODS
 from microagg.private.releasing import _apportion

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import microagg.private
-from microagg.errors import InputError, MicroaggError, OptionError
+from microagg.base.errors import InputError, MicroaggError, OptionError
 from tests import commands
 
 BOUNDS = {"age": (0, 110), "sex": ["f", "m"]}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.private import expected_error, release, suggest_k
 from microagg.private.registry import METHODS
 from microagg.private.theory import (

@@ -2,8 +2,9 @@
 
 import math
 
+from microagg.columns.told import Attribute, Bar, Correlations
 from microagg.report.comparison import Choice, Comparison
-from microagg.report.story import Attribute, Bar, Correlations, Fact, Figure, Story
+from microagg.report.story import Fact, Figure, Story
 
 RECORDS = 3000
 NASTY = "<script>alert(1)</script>\"'&"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from microagg.columns.told import Bar
 from microagg.report import charts
 from microagg.report.comparison import Choice
 from microagg.report.map import risk_utility_map
-from microagg.report.story import Bar
 from tests.report import stories
 
 BARS = (Bar("0 to 1", 0, 1, 10, 20), Bar("1 to 2", 1, 2, 40, 30), Bar("2 to 3", 2, 3, 0, 0))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.report import page
 from microagg.report.story import Story
 from tests.report import stories

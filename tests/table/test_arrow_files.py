@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, OptionError
-from microagg.table import arrow_files
+from microagg.base.errors import InputError, OptionError
+from microagg.base.reading import Reading
 from microagg.table.checks import (
     cast_like,
     check_names,
@@ -21,7 +21,7 @@ from microagg.table.checks import (
     sha256_of,
     trimmed,
 )
-from microagg.table.source import Reading
+from microagg.table.formats.arrow import files as arrow_files
 
 SUFFIXES = (".parquet", ".feather", ".arrow", ".arrows")
 MOMENT = dt.datetime(2020, 1, 2, 3, 4, 5)

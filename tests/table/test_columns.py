@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, MicroaggError, OptionError
-from microagg.table.columns import decode, encode
+from microagg.base.errors import InputError, MicroaggError, OptionError
+from microagg.columns.coded import decode, encode
 
 DAY = dt.date(2024, 2, 27)
 MOMENT = dt.datetime(2024, 2, 27, 13, 5, 7)

@@ -14,9 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError
-from microagg.table.csv_files import ColumnLayout, CsvLayout, as_texts, read, reading_of, write
-from microagg.table.source import MISSING_VALUES, Reading
+from microagg.base.errors import InputError
+from microagg.base.reading import MISSING_VALUES, Reading
+from microagg.table.formats.csv.files import (
+    ColumnLayout,
+    CsvLayout,
+    as_texts,
+    read,
+    reading_of,
+    write,
+)
 
 
 @pytest.fixture

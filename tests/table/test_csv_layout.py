@@ -5,9 +5,9 @@ import hashlib
 import pyarrow as pa
 import pytest
 
-from microagg.errors import InputError, OptionError
-from microagg.table.csv_layout import outline, understand
-from microagg.table.source import Reading
+from microagg.base.errors import InputError, OptionError
+from microagg.base.reading import Reading
+from microagg.table.formats.csv.layout import outline, understand
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, MicroaggError, OptionError
-from microagg.table import database
+from microagg.base.errors import InputError, MicroaggError, OptionError
+from microagg.base.reading import Reading
 from microagg.table.checks import decoded, fingerprint
-from microagg.table.source import Reading
+from microagg.table.formats import database
 
 MOMENTS = [dt.datetime(2020, 1, 2, 3, 4, 5, 678901), None, dt.datetime(1899, 12, 31)]
 TABLE = pa.table(

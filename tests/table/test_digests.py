@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError
-from microagg.table.csv_files import ColumnLayout, CsvLayout
+from microagg.base.errors import InputError
+from microagg.base.reading import Reading
 from microagg.table.digests import Digests, digests_for, read_back_stream
+from microagg.table.formats.csv.files import ColumnLayout, CsvLayout
 from microagg.table.opening import Origin
 from microagg.table.sinks import open_sink
-from microagg.table.source import Reading
 from microagg.table.streams import open_stream
 from tests.table.test_arrow_files import TABLE
 from tests.table.test_sinks import ELSEWHERE, NOT_IN_CSV

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, OptionError
-from microagg.table import excel_files
+from microagg.base.errors import InputError, OptionError
+from microagg.base.reading import Reading
 from microagg.table.checks import cast_like, sha256_of
-from microagg.table.source import Reading
+from microagg.table.formats import excel as excel_files
 
 MOMENTS = [dt.datetime(2020, 1, 2, 3, 4, 5, 678000), None, dt.datetime(1999, 12, 31)]
 TYPES = {

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.table.frames import Frame, as_arrow
 
 N = 6

@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from microagg.table.columns import encode
-from microagg.table.matrix import as_matrix
+from microagg.columns.coded import encode
+from microagg.columns.points import as_matrix
 
 
 def points(*arrays, weights=None, kinds=None):

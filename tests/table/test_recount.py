@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.table.recount import class_of, count_alike
 from tests.naive.protect import recount
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.table import recount_parts
 from microagg.table.recount import count_alike
 from microagg.table.recount_parts import count_parts

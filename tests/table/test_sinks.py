@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, OptionError
-from microagg.files import whole_path
-from microagg.table import arrow_files, csv_files, formats, sinks
+from microagg.base.errors import InputError, OptionError
+from microagg.base.files import whole_path
+from microagg.base.reading import Reading
+from microagg.table import formats, sinks
 from microagg.table.checks import fingerprint
-from microagg.table.csv_files import ColumnLayout, CsvLayout
 from microagg.table.exporting import layout_for
+from microagg.table.formats.arrow import files as arrow_files
+from microagg.table.formats.csv import files as csv_files
+from microagg.table.formats.csv.files import ColumnLayout, CsvLayout
 from microagg.table.opening import Origin
 from microagg.table.sinks import open_sink, written_schema
-from microagg.table.source import Reading
 from microagg.table.streams import open_stream
 from tests.table.test_arrow_files import TABLE
 from tests.table.test_csv_files import layouts, text_tables

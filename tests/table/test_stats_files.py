@@ -12,11 +12,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, OptionError
-from microagg.table import stats_files
+from microagg.base.errors import InputError, OptionError
+from microagg.base.reading import Reading
 from microagg.table.checks import cast_like, fingerprint, sha256_of
-from microagg.table.source import Reading
-from microagg.table.stats_layout import unit_of
+from microagg.table.formats.stats import files as stats_files
+from microagg.table.formats.stats.layout import unit_of
 
 WRITTEN = (".sav", ".zsav", ".dta", ".xpt")
 # A table of three rows: age (number), town (text), born (DATE9, the second is .B).
@@ -452,8 +452,11 @@ class NoPandas:
 sys.meta_path[sys.meta_path.index(PathFinder)] = NoPandas()
 from pathlib import Path
 import pyarrow as pa
-from microagg.table import arrow_files, database, excel_files, stats_files
-from microagg.table.source import Reading
+from microagg.table.formats.arrow import files as arrow_files
+from microagg.table.formats import database
+from microagg.table.formats import excel as excel_files
+from microagg.table.formats.stats import files as stats_files
+from microagg.base.reading import Reading
 table = pa.table({"a": [1.5, None], "t": ["x", "y"]})
 for module, name in [(arrow_files, "a.parquet"), (arrow_files, "a.feather"),
                      (excel_files, "a.xlsx"), (stats_files, "a.sav"), (stats_files, "a.dta"),

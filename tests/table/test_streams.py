@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.errors import InputError, OptionError
-from microagg.table import arrow_files, arrow_streams, csv_blocks, csv_files
+from microagg.base.errors import InputError, OptionError
+from microagg.base.reading import Reading
 from microagg.table.checks import fingerprint, sha256_of
+from microagg.table.formats.arrow import files as arrow_files
+from microagg.table.formats.arrow import streams as arrow_streams
+from microagg.table.formats.csv import blocks as csv_blocks
+from microagg.table.formats.csv import files as csv_files
 from microagg.table.opening import open_table
-from microagg.table.source import Reading
 from microagg.table.streams import Stream, estimated_size, open_stream
 from tests.table.test_arrow_files import TABLE
 

@@ -29,11 +29,11 @@ from microagg.aggregation.wells import (
     normalise,
     total_cost,
 )
-from microagg.arrays import as_labels, as_numbers
-from microagg.errors import InputError, OptionError
-from microagg.groups import Partition
+from microagg.base.arrays import as_labels, as_numbers
+from microagg.base.errors import InputError, OptionError
+from microagg.base.groups import Partition
+from microagg.base.progress import Report, silent
 from microagg.kernels.group_passes import group_means
-from microagg.progress import Report, silent
 
 SOLUTIONS = ("global", "local")
 # A gap below this is rounding.

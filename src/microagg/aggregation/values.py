@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from microagg.aggregation.proximity import proximity_centroids
-from microagg.arrays import as_labels, as_numbers, as_whole_numbers
-from microagg.errors import OptionError
-from microagg.groups import Partition
+from microagg.base.arrays import as_labels, as_numbers, as_whole_numbers
+from microagg.base.errors import OptionError
+from microagg.base.groups import Partition
+from microagg.base.progress import watch
 from microagg.kernels.group_passes import group_integers, group_means
-from microagg.progress import watch
 
 # What a group may publish, and the options of each.
 HOWS: dict[str, tuple[str, ...]] = {

@@ -9,13 +9,13 @@ from typing import Any
 
 import typer
 
+from microagg.base.errors import MicroaggError, PromiseError
 from microagg.cli.assessing import assess
 from microagg.cli.comparing import compare
 from microagg.cli.inspecting import inspect
 from microagg.cli.listing import demo, list_methods
 from microagg.cli.private import private
 from microagg.cli.protecting import protect
-from microagg.errors import MicroaggError, PromiseError
 
 BROKEN_PROMISE = 1
 BAD_INPUT = 2

@@ -7,7 +7,7 @@ import typer
 from microagg.cli import options
 
 if TYPE_CHECKING:
-    from microagg.assessment import Assessment
+    from microagg.release.assessment import Assessment
 
 
 def assess(

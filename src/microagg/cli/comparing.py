@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from microagg.base.errors import OptionError
 from microagg.cli import options
-from microagg.errors import OptionError
 
 
 def compare(
@@ -42,8 +42,8 @@ def compare(
 ) -> None:
     """Compare methods and k on a table: risk, loss, time, and a recommendation."""
     import microagg
-    from microagg.recipe import Recipe
-    from microagg.release import refuse_overwriting
+    from microagg.base.recipe import Recipe
+    from microagg.release.release import refuse_overwriting
 
     try:
         ks = [int(text) for text in options.names(k) or ("3", "5", "10")]

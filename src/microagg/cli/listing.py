@@ -16,7 +16,7 @@ def demo(
     json: options.AsJson = False,
 ) -> None:
     """Protect a table of invented patients and show what came out."""
-    from microagg.demo import run
+    from microagg.actions.demo import run
 
     run(folder, k=k, records=records, seed=seed, as_json=json)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 
 Source = Annotated[
     str,

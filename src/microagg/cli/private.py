@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from microagg.base.errors import OptionError
 from microagg.cli import options
-from microagg.errors import OptionError
 
 
 def private(
@@ -62,7 +62,7 @@ def private(
 ) -> None:
     """Release columns with calibrated noise: differential privacy, and what it promises."""
     import microagg.private
-    from microagg.release import refuse_early
+    from microagg.release.release import refuse_early
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")

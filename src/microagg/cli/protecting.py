@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from microagg.base.errors import OptionError
 from microagg.cli import options
-from microagg.errors import OptionError
 
 if TYPE_CHECKING:
-    from microagg.large import LargeRelease
-    from microagg.release import Release
-    from microagg.spark import SparkRelease
+    from microagg.actions.large import LargeRelease
+    from microagg.actions.spark import SparkRelease
+    from microagg.release.release import Release
 
 
 def protect(
@@ -135,8 +135,8 @@ def protect(
         raise OptionError("-o says where the release goes, for example -o release.csv")
     if json and output == "-":
         raise OptionError("--json and -o - both want standard output; write the release to a file")
-    from microagg.pipeline import settled
-    from microagg.recipe import Recipe
+    from microagg.actions.protect import settled
+    from microagg.base.recipe import Recipe
 
     chosen = settled(None if recipe is None else Recipe.read(recipe), settings)
     where = _Where(engine, memory, resume, master)
@@ -155,7 +155,7 @@ class _Where(NamedTuple):
 
     def settled(self, source: str, output: str, prove: float) -> str:
         """The engine that is to be used, once it is clear that it can."""
-        from microagg.large import engine_for
+        from microagg.actions.large import engine_for
 
         engine = engine_for(source, self.engine, self.memory, self.resume)
         if self.resume and engine != "disk":
@@ -183,7 +183,7 @@ def _run(
     where: _Where,
 ) -> None:
     from microagg.kernels.compiling import seconds_compiling
-    from microagg.release import certificate_path, refuse_early, refuse_overwriting
+    from microagg.release.release import certificate_path, refuse_early, refuse_overwriting
     from microagg.table.formats import form_of
 
     started, compiled = time.perf_counter(), seconds_compiling()
@@ -224,11 +224,11 @@ def _released(
 ) -> "Release | LargeRelease | SparkRelease":
     """The release, written."""
     if engine == "spark":
-        from microagg.spark import protect_path
+        from microagg.actions.spark import protect_path
 
         return protect_path(source, output, recipe, master=where.master, force=force)
     if engine == "disk":
-        from microagg.large import protect_large
+        from microagg.actions.large import protect_large
 
         return protect_large(
             source, output, recipe=recipe, memory=where.memory, resume=where.resume, force=force
@@ -276,7 +276,7 @@ def _summary(
 
 
 def _plan(source: str, recipe: Any, json: bool, engine: str) -> None:
-    from microagg.planning import plan, plan_on_disk
+    from microagg.actions.estimate import plan, plan_on_disk
 
     if engine == "spark":
         raise OptionError("--dry-run tries methods here, not on Spark; leave one of them out")

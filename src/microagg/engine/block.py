@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.groups import Partition
+from microagg.columns.coded import Coded
+from microagg.columns.published import centres_of, decimals_of
 from microagg.engine.plan import Plan
-from microagg.grouping.units import partition_units
-from microagg.groups import Partition
-from microagg.publish import centres_of, decimals_of
-from microagg.table.columns import Coded
+from microagg.grouping.constraints import partition_units
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from microagg.base.errors import InputError
+from microagg.base.recipe import Recipe
+from microagg.columns.coded import Coded
+from microagg.columns.coding import Coding
 from microagg.engine.strata import Strata
 from microagg.engine.survey import Survey, bad_weights, piece
-from microagg.errors import InputError
 from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
 from microagg.grouping.methods import check_options, find
-from microagg.recipe import Recipe
-from microagg.table.coding import Coding
-from microagg.table.columns import Coded
 
 # Numbers in a cell: enough that its borders cost little, few enough that a cell is quickly done.
 _CELL_NUMBERS = 1 << 21

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from microagg.base.errors import InputError, OptionError
+from microagg.base.recipe import Recipe
+from microagg.columns.coded import encode
+from microagg.columns.coding import Observed
 from microagg.engine.sample import Sample
 from microagg.engine.strata import ObservedStrata
-from microagg.errors import InputError, OptionError
-from microagg.recipe import Recipe
-from microagg.table.coding import Observed
-from microagg.table.columns import encode
 
 
 class Survey:

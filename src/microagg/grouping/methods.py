@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import OptionError
-from microagg.progress import Report, silent
+from microagg.base.errors import OptionError
+from microagg.base.progress import Report, silent
 
 Groups = tuple[NDArray[np.integer], NDArray[np.integer]]
 

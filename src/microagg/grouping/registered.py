@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.grouping.bound.best import search_best
 from microagg.grouping.cluster.cbfs import cbfs
 from microagg.grouping.cluster.mdav import mdav

@@ -5,6 +5,7 @@ source, or in Numba's folder below the user's own cache folder when the package 
 writable. Where neither can be written, kernels still run; they are compiled again in each process.
 """
 
+import hashlib
 import sys
 import threading
 import time
@@ -61,11 +62,15 @@ def _tend_cache(compiled: Any) -> None:
 
 
 @cache
-def _package_stamp() -> tuple[float, int]:
-    """Of the files that have kernels: a new sentence in the report compiles nothing."""
-    sources = Path(__file__).parents[1].rglob("*.py")
-    stats = [path.stat() for path in sources if b"import kernel" in path.read_bytes()]
-    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)
+def _package_stamp() -> str:
+    """Of what the files with kernels say, not of when they were written: a copy compiles nothing,
+    and neither does a new sentence in the report."""
+    found = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        source = path.read_bytes()
+        if b"import kernel" in source or path.parent == Path(__file__).parent:
+            found.update(source)
+    return found.hexdigest()
 
 
 def seconds_compiling() -> float:

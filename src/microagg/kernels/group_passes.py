@@ -101,3 +101,12 @@ def group_integers(column, labels, groups, zero):
         up = 2 * rest > size or (2 * rest == size and floor >= zero)
         centres[label] = floor + 1 if up else floor
     return centres
+
+
+@kernel
+def whole_sums(values, labels, groups):
+    """The sum of each group, of whole numbers that do not overflow."""
+    sums = np.zeros(groups, np.int64)
+    for i in range(labels.size):
+        sums[labels[i]] += values[i]
+    return sums

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.arrays import as_labels
-from microagg.errors import InputError
-from microagg.groups import Partition
+from microagg.base.arrays import as_labels
+from microagg.base.errors import InputError
+from microagg.base.groups import Partition
 from microagg.kernels.compiling import kernel
 
 _NOBODY = np.int32(-1)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.arrays import centred
+from microagg.base.arrays import centred
 
 Missing = NDArray[np.bool_] | None
 

@@ -6,8 +6,9 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from microagg.arrays import as_records
-from microagg.groups import Partition
+from microagg.base.arrays import as_records
+from microagg.base.groups import Partition
+from microagg.base.progress import Report, silent
 from microagg.measure.anonymity import anonymity, classes
 from microagg.measure.interval import (
     disclosure_risk,
@@ -19,7 +20,6 @@ from microagg.measure.interval import (
 from microagg.measure.linkage import link
 from microagg.measure.probabilistic_loss import probabilistic_loss
 from microagg.measure.statistics import changes, eigenvalue_distance, il1s, paired, release_loss
-from microagg.progress import Report, silent
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.arrays import as_numbers
-from microagg.errors import InputError, OptionError
+from microagg.base.arrays import as_numbers
+from microagg.base.errors import InputError, OptionError
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 from microagg.measure.statistics import Pair, as_pair

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
+from microagg.base.progress import Report, silent
 from microagg.kernels.compiling import kernel
 from microagg.kernels.neighbours import nearest, plant
 from microagg.measure.anonymity import classes
 from microagg.measure.statistics import Pair, as_pair
-from microagg.progress import Report, silent
 
 
 @dataclass(frozen=True, eq=False)

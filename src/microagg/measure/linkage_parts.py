@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import silent
 from microagg.kernels.neighbours import nearest, plant
-from microagg.progress import silent
 
 
 class Links:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from microagg.arrays import as_labels, as_records, centred
-from microagg.groups import Partition
+from microagg.base.arrays import as_labels, as_records, centred
+from microagg.base.groups import Partition
 from microagg.kernels.group_passes import group_scatter
 
 

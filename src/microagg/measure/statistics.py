@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.arrays import as_records
-from microagg.errors import InputError
+from microagg.base.arrays import as_records
+from microagg.base.errors import InputError
 
 QUANTILES = np.arange(1, 20) / 20.0
 # Within these powers of two no square of a scaled difference overflows or vanishes.

@@ -36,7 +36,7 @@ from numbers import Real
 
 import numpy as np
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.private.domains import Domain, Range
 
 BUDGETS = ("even", "sensitivity", "optimal")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.arrays import as_numbers
-from microagg.errors import InputError, OptionError
+from microagg.base.arrays import as_numbers
+from microagg.base.errors import InputError, OptionError
 
 OTHER = "other"
 FROM_DATA = "from-data"

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import InputError, OptionError
-from microagg.files import whole_file
+from microagg.base.errors import InputError, OptionError
+from microagg.base.files import whole_file
 from microagg.private.budget import check_epsilon
 
 _VERSION = 1

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 
 SOURCE = (
     "discrete Laplace noise on whole numbers, sampled exactly by OpenDP from the operating "

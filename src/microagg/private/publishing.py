@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 import microagg
-from microagg.describe import attribute, correlations
-from microagg.errors import PromiseError
-from microagg.files import whole_file, whole_path
-from microagg.release import certificate_path, refuse_overwriting
+from microagg.base.errors import PromiseError
+from microagg.base.files import whole_file, whole_path
+from microagg.columns.coded import encode
+from microagg.columns.summary import attribute, correlations
+from microagg.release.release import certificate_path, refuse_overwriting
 from microagg.report.page import write as write_page
 from microagg.report.story import Fact, Story
 from microagg.table import formats
 from microagg.table.checks import sha256_of
-from microagg.table.columns import encode
 from microagg.table.exporting import read_back, same_columns
 from microagg.table.frames import as_arrow
 from microagg.table.opening import STANDARD_STREAM

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import OptionError
-from microagg.grouping.partition import partition
+from microagg.base.errors import OptionError
+from microagg.base.groups import Partition
+from microagg.grouping.doors import partition
 from microagg.grouping.sequence.univariate import optimal_univariate
-from microagg.groups import Partition
 from microagg.private.domains import Range
 
 WORD = "partition-conditional"

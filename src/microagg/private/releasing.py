@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.arrays import check_k
-from microagg.errors import OptionError
-from microagg.groups import Partition
-from microagg.kernels.compiling import kernel
+from microagg.base.arrays import check_k
+from microagg.base.errors import OptionError
+from microagg.base.groups import Partition
+from microagg.kernels.group_passes import whole_sums
 from microagg.private import budget as budgets
 from microagg.private.domains import (
     FROM_DATA,
@@ -231,7 +231,7 @@ def noisy_means(
 ) -> NDArray[np.float64]:
     """The mean of each group of one column plus Laplace noise, within the bounds."""
     steps = steps_for(column.size)
-    sums = _sum_groups(known.to_steps(known.clamp(column), steps), groups.labels, groups.n_groups)
+    sums = whole_sums(known.to_steps(known.clamp(column), steps), groups.labels, groups.n_groups)
     sensitivity = steps * groups.n_groups if method.all_change else steps
     noisy = add_noise(sums, sensitivity, epsilon, rng)
     return known.from_steps(noisy / groups.sizes, steps)
@@ -251,11 +251,3 @@ def _apportion(counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     missing = n - int(whole.sum())
     whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
     return whole
-
-
-@kernel
-def _sum_groups(steps, labels, groups):
-    sums = np.zeros(groups, np.int64)
-    for i in range(labels.size):
-        sums[labels[i]] += steps[i]
-    return sums

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.arrays import as_records
-from microagg.errors import InputError, OptionError
+from microagg.base.arrays import as_records
+from microagg.base.errors import InputError, OptionError
 
 PutBack = Callable[[Mapping[str, NDArray]], Any]
 
@@ -36,8 +36,8 @@ def _stack(flat: bool) -> PutBack:
 
 
 def _from_frame(table: Any, bounds: Any) -> tuple[Mapping[str, Any], PutBack]:
+    from microagg.base.reading import Reading
     from microagg.table.opening import check_columns, open_table
-    from microagg.table.source import Reading
 
     named = list(map(str, bounds)) if isinstance(bounds, Mapping) else None
     source = open_table(table, Reading(), typed=named)
@@ -52,7 +52,7 @@ def _from_frame(table: Any, bounds: Any) -> tuple[Mapping[str, Any], PutBack]:
 
 def _as_array(name: str, array: Any) -> NDArray:
     """Numbers, or texts of categories; dates and the like are refused with a hint."""
-    from microagg.table.columns import encode
+    from microagg.columns.coded import encode
 
     if array.null_count:
         raise InputError(

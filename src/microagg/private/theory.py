@@ -19,8 +19,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from microagg.arrays import check_k
-from microagg.errors import OptionError
+from microagg.base.arrays import check_k
+from microagg.base.errors import OptionError
 from microagg.private.budget import check_epsilon, split
 from microagg.private.domains import as_range
 from microagg.private.registry import METHODS, WORD, find

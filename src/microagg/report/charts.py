@@ -7,9 +7,9 @@ a report must not leak the data it protects. The release is filled, the original
 import math
 from collections.abc import Sequence
 
+from microagg.columns.told import Bar, Correlations, Pair
 from microagg.report.axes import round_ticks
 from microagg.report.numbers import difference, number
-from microagg.report.story import Bar, Correlations, Pair
 from microagg.report.svg import Svg, drawing, element, shorten, text
 
 WIDTH = 290.0

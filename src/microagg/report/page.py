@@ -6,11 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from microagg.files import whole_file
+from microagg.base.files import whole_file
+from microagg.columns.told import Attribute
 from microagg.report import charts, numbers
 from microagg.report.comparison import Comparison
 from microagg.report.map import risk_utility_map
-from microagg.report.story import Attribute, Story
+from microagg.report.story import Story
 from microagg.report.svg import Svg
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microagg.errors import InputError, OptionError
+from microagg.base.errors import InputError, OptionError
 
 _DAY_ZERO = "1970-01-01T"
 

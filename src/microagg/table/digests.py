@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
+from microagg.base.reading import Reading
 from microagg.table import formats
 from microagg.table.checks import bare, bytes_of, cast_like, lengths_of, plain
-from microagg.table.csv_layout import CsvLayout
 from microagg.table.exporting import layout_for
+from microagg.table.formats.csv.layout import CsvLayout
 from microagg.table.opening import Origin
-from microagg.table.source import Reading
 from microagg.table.streams import Stream, open_stream
 
 _NUMBERS = (pa.int64(), pa.float64())

@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microagg.progress import silent
+from microagg.base.progress import silent
+from microagg.base.reading import Reading
 from microagg.table import formats
 from microagg.table.checks import cast_like, fingerprint
 from microagg.table.opening import Origin, without_stand_ins
-from microagg.table.source import Reading
 
 
 def as_exported(table: pa.Table, origin: Origin, path: Path | None) -> pa.Table:

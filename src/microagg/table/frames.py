@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.table.checks import check_names, trimmed
 
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from microagg.errors import InputError, OptionError
-from microagg.progress import Report, silent
+from microagg.base.errors import InputError, OptionError
+from microagg.base.progress import Report, silent
+from microagg.base.reading import Loaded, Reading
 from microagg.table import formats
 from microagg.table.checks import fingerprint
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
-from microagg.table.source import Loaded, Reading
 
 STANDARD_STREAM = "-"
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 
 # The named columns, in any order and perhaps among others, in batches of about so many rows.
 Read = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]

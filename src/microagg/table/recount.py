@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.table.frames import give_back_memory, in_one_piece
 
 

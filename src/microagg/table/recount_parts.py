@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
+from microagg.base.progress import Report, silent
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
-from microagg.progress import Report, silent
 from microagg.table.frames import give_back_memory
 from microagg.table.recount import Alike
 

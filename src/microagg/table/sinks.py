@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from microagg.errors import InputError, OptionError
-from microagg.table import arrow_files, csv_text, formats
+from microagg.base.errors import InputError, OptionError
+from microagg.table import formats
 from microagg.table.checks import trimmed
 from microagg.table.exporting import layout_for
+from microagg.table.formats.arrow import files as arrow_files
+from microagg.table.formats.csv import text as csv_text
 from microagg.table.opening import Origin
 
 # What is gathered before it is written. A Parquet file of many small row groups is slow to read.

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from microagg.errors import InputError, OptionError
-from microagg.progress import Report, silent
-from microagg.table import arrow_streams, csv_streams, formats
+from microagg.base.errors import InputError, OptionError
+from microagg.base.progress import Report, silent
+from microagg.base.reading import Reading
+from microagg.table import formats
+from microagg.table.formats.arrow import streams as arrow_streams
+from microagg.table.formats.csv import streams as csv_streams
 from microagg.table.opening import STANDARD_STREAM, Origin, check_columns
 from microagg.table.parts import Parts, Read, Seal
-from microagg.table.source import Reading
 
 _ROWS = 1 << 17
 

@@ -15,13 +15,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.bound.choosing import improve
 from microagg.grouping.bound.proving import MOST_RECORDS, prove, shares
 from microagg.grouping.refine.heaviest import is_concentrated
 from microagg.grouping.refine.repeating import repeat
 from microagg.grouping.refine.search import Search, compile_search, search, seek
 from microagg.kernels.compiling import seconds_compiling
-from microagg.progress import Report, silent
 
 # How time and steps are shared out: a glance, the bound, searches from the start until this share
 # is spent, and what is left in some rounds.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.arrays import as_labels, as_records, centred, check_k
-from microagg.errors import InputError, OptionError
+from microagg.base.arrays import as_labels, as_records, centred, check_k
+from microagg.base.errors import InputError, OptionError
+from microagg.base.groups import Partition
+from microagg.base.progress import watch
 from microagg.grouping.bound.proving import prove
-from microagg.groups import Partition
-from microagg.progress import watch
 
 # What rounding can add to a bound, relative to it, by a wide margin.
 _ROUNDING = 1e-9

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.groups import Partition
+from microagg.base.progress import Report, silent
 from microagg.grouping.bound.near import Near, find_near, half_sums
 from microagg.grouping.bound.pool import Pool
 from microagg.grouping.bound.pricing import Priced, price, square_distances
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.split import split_sorted
-from microagg.groups import Partition
 from microagg.kernels.compiling import seconds_compiling
-from microagg.progress import Report, silent
 
 # Sets that are charged this much too much, relative to a mean group, are let pass and paid for.
 _SLACK = 1e-8

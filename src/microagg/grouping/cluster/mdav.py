@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.cluster.search import farthest, take_group
 from microagg.grouping.cluster.shrinking import close_groups, shrinking
 from microagg.grouping.cluster.tree import COUNT
 from microagg.kernels.compiling import kernel
-from microagg.progress import Report, silent
 
 
 def mdav(

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.cluster.outside_in import nearest_group, outside_in
 from microagg.grouping.cluster.search import search, take_group
 from microagg.grouping.cluster.shrinking import shrinking
 from microagg.grouping.cluster.tree import COUNT, build, remove
 from microagg.kernels.compiling import kernel
 from microagg.kernels.group_passes import group_scatter
-from microagg.progress import Report, silent
 
 # From never growing to what the paper recommends for clustered data; it uses 0.2 for scattered.
 _GAMMAS = (0.0, 0.2, 0.5, 0.8, 1.1)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.grouping.divide.reduce import find_axes
 from microagg.kernels.compiling import kernel
 

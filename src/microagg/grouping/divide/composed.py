@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from microagg.errors import OptionError
+from microagg.base.errors import OptionError
 from microagg.grouping.divide.blocks import Group, group_block, group_blocks
 from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells
 from microagg.grouping.divide.lloyd_pca import lloyd_pca_cells

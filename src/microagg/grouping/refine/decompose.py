@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.boxes import Tree, hide, nearest, plant
 from microagg.kernels.compiling import kernel
-from microagg.progress import Report, silent
 
 _GROUPS_A_CALL = 2048
 # A step must gain more than rounding could feign.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.refine.budget import Budget
-from microagg.progress import Report, silent
 
 if TYPE_CHECKING:
     from microagg.grouping.refine.search import Search

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.refine.search import Search, Seen, seek
 from microagg.kernels.threads import one_thread, run_both
-from microagg.progress import Report, silent
 
 Groups = tuple[NDArray[np.int32], NDArray[np.int32]]
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent, tell
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.annealing import LANES, anneal, draws
 from microagg.grouping.refine.budget import Budget
@@ -26,7 +27,6 @@ from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoi
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
-from microagg.progress import Report, silent, tell
 
 # Leaves that a search for neighbours looks at: as many as there will be steps a record, so that it
 # takes a good part of the time, but not most of it. What the lists lack, no step can find.

@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.sequence.nearest import LEAF, NONE, plant
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
-from microagg.progress import Report, silent
 
 _LEAVES_A_REPORT = 1 << 11
 

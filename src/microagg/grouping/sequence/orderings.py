@@ -11,11 +11,11 @@ Every sum runs in one fixed order, whatever the number of threads, so every orde
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
-from microagg.progress import Report, silent
 
 _TWO_WAY_FROM = 1 << 15
 _STEPS_A_REPORT = 1 << 14

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Report, silent
 from microagg.grouping.boxes import Tree, hide, nearest, plant
 from microagg.grouping.sequence.kmeans import kmeans
 from microagg.grouping.sequence.split import split_sequence
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
-from microagg.progress import Report, silent
 
 _DEFAULT_CLUSTERS = (1, 2, 5, 10, 20, 50, 100, 200)
 _DEFAULT_CLUSTERS_OF_MANY = (50, 200)

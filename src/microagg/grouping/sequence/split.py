@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
 from microagg.grouping.sequence.monge import fill_sorted
 from microagg.grouping.sequence.scan import fill_sequence
 from microagg.grouping.sequence.wide import fill_wide

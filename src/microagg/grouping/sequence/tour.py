@@ -13,12 +13,12 @@ No chance is involved beyond a generator with a fixed seed: the same records giv
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.errors import InputError
+from microagg.base.errors import InputError
+from microagg.base.progress import Report, silent
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.kernels.compiling import kernel
-from microagg.progress import Report, silent
 
 _NEIGHBOURS = 8
 # Leaves that a search for neighbours may look at: beyond, a tour gains little.

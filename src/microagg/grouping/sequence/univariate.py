@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.arrays import as_numbers, as_whole_numbers, check_k
-from microagg.errors import OptionError
+from microagg.base.arrays import as_numbers, as_whole_numbers, check_k
+from microagg.base.errors import OptionError
+from microagg.base.groups import Partition
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import split_sorted
-from microagg.groups import Partition
 
 COSTS = ("sse", "integer")
 

@@ -1,0 +1,179 @@
+"""Several ways to protect one table, side by side."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import microagg
+from microagg.actions.protect import group, publish_columns, read_columns, settled, weights_of
+from microagg.base.errors import OptionError
+from microagg.base.progress import watch
+from microagg.base.recipe import Recipe
+from microagg.columns.coded import Coded
+from microagg.columns.published import total_loss
+from microagg.grouping.methods import find
+from microagg.kernels.compiling import seconds_compiling
+from microagg.release.assessment import measure
+from microagg.table.opening import Opened, check_columns, open_table
+from microagg.table.recount import Alike
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One method with one k, judged.
+
+    risk: percent of records that an intruder who knows the originals is expected to link to
+    themselves; None where no column has distances. method is the one used where "auto" was asked.
+    """
+
+    asked: str
+    method: str
+    k: int
+    groups: int
+    information_loss: float
+    risk: float | None
+    scoring_index: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Choices, and which one to take, in words."""
+
+    source: str
+    columns: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    recommended: Choice
+    recommendation: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a page with the table and a map of risk and loss, one HTML file."""
+        from microagg.report.page import write
+
+        write(_story(self), Path(path))
+
+
+def compare(
+    table: Any,
+    ks: Sequence[int] = (3, 5, 10),
+    methods: Sequence[str] = ("auto", "mdav", "tsp"),
+    *,
+    recipe: Recipe | None = None,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Group a table by several methods and k, and judge what each would publish. Writes nothing.
+
+    table, recipe, settings: as in `protect`; k and method come from `ks` and `methods`.
+    """
+    if not ks or not methods:
+        raise OptionError("name at least one k and one method, for example 3,5,10 and mdav,tsp")
+    for method in methods:
+        find(method)
+    base = settled(recipe, settings)
+    recipes = [
+        settled(base, {"k": k, "method": method})
+        for method in dict.fromkeys(methods)
+        for k in dict.fromkeys(ks)
+    ]
+    source = open_table(table, base.reading.as_reading(), typed=base.quasi_identifiers)
+    check_columns(base.columns(), source.frame.names)
+    columns, weights = read_columns(source, base), weights_of(source, base)
+    choices = []
+    with watch("comparing", progress) as report:
+        for done, each in enumerate(recipes):
+            choices.append(_judge(source, columns, weights, each))
+            report((done + 1) / len(recipes))
+    best, words = _recommend(choices)
+    return Comparison(
+        source.origin.name, base.quasi_identifiers, tuple(choices), best, tuple(words)
+    )
+
+
+def _judge(
+    source: Opened, columns: list[Coded], weights: NDArray[np.float64] | None, recipe: Recipe
+) -> Choice:
+    started, compiled = time.perf_counter(), seconds_compiling()
+    grouped = group(source, columns, recipe, progress=False)
+    seconds = time.perf_counter() - started - (seconds_compiling() - compiled)
+    published = publish_columns(source, columns, recipe, grouped, weights)
+    sizes = grouped.partition.sizes
+    judged = measure(
+        [(each.original, each.column) for each in published],
+        Alike(sizes, sizes),
+        rows_original=source.frame.rows,
+        labels=grouped.partition.labels,
+        confidential={},
+    )
+    return Choice(
+        asked=recipe.method,
+        method=grouped.partition.method,
+        k=recipe.k,
+        groups=grouped.partition.n_groups,
+        information_loss=total_loss(published),
+        risk=judged.figures.get("expected_linkage"),
+        scoring_index=judged.figures.get("scoring_index"),
+        seconds=seconds,
+    )
+
+
+def _recommend(choices: list[Choice]) -> tuple[Choice, list[str]]:
+    """Least loss at each k; over all, least risk and loss together."""
+    words = []
+    for k in sorted({choice.k for choice in choices}):
+        rivals = [choice for choice in choices if choice.k == k]
+        least = min(rivals, key=lambda choice: choice.information_loss)
+        words.append(
+            f"For k = {k} the method {least.asked} loses least: {least.information_loss:.2f} %"
+            + ("." if least.risk is None else f", at {least.risk:.1f} % expected linkage.")
+        )
+    best = min(choices, key=lambda choice: (choice.risk or 0.0) + choice.information_loss)
+    words.append(
+        f"Risk and loss together are least for {best.asked} with k = {best.k}. If a rule of yours "
+        "fixes k, take the method that loses least for it."
+    )
+    return best, words
+
+
+def _story(comparison: Comparison) -> Any:
+    from microagg.report.comparison import Choice as Point
+    from microagg.report.comparison import Comparison as Story
+
+    def label(choice: Choice) -> str:
+        return f"{choice.asked}, k = {choice.k}"
+
+    return Story(
+        title=comparison.source,
+        points=tuple(
+            Point(label(choice), choice.asked, choice.k, choice.risk, choice.information_loss)
+            for choice in comparison.choices
+            if choice.risk is not None
+        ),
+        risk_name="expected linkage, %",
+        recommended=label(comparison.recommended),
+        recommendation=comparison.recommendation,
+        columns=("choice", "method", "groups", "information loss, %", "linkage, %", "seconds"),
+        rows=tuple(
+            (
+                label(choice),
+                choice.method,
+                choice.groups,
+                choice.information_loss,
+                choice.risk,
+                choice.seconds,
+            )
+            for choice in comparison.choices
+        ),
+        notes=(f"Protected columns: {', '.join(comparison.columns)}.",),
+        software=f"microagg {microagg.__version__}",
+    )

@@ -1,0 +1,119 @@
+"""The main job on a bundled example: a table in, a release, its certificate and a report out."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from microagg.actions.example import CONFIDENTIAL, IDENTIFIERS, QUASI_IDENTIFIERS, patients
+from microagg.actions.protect import protect
+from microagg.base.arrays import check_k
+from microagg.base.files import whole_file
+from microagg.kernels.compiling import seconds_compiling
+from microagg.release.release import Release, certificate_path
+
+_SHOWN = 4
+
+
+def run(folder: Path, *, k: int, records: int, seed: int, as_json: bool = False) -> None:
+    """Invent patients, protect them, write everything and show what changed."""
+    check_k(k, records)
+    original = folder / "patients.csv"
+    _write(original, patients(records, seed))
+    release = protect(
+        original,
+        k=k,
+        quasi_identifiers=QUASI_IDENTIFIERS,
+        confidential=CONFIDENTIAL,
+        identifiers=IDENTIFIERS,
+        decimals=2,
+    )
+    files = {"original": original}
+    files["release"] = folder / "release.csv"
+    files["certificate"] = certificate_path(files["release"])
+    files["report"] = folder / "report.html"
+    files["public report"] = folder / "report-public.html"
+    files["recipe"] = folder / "recipe.toml"
+    release.write(files["release"], force=True)
+    release.report(files["report"])
+    release.report(files["public report"], public=True)
+    release.recipe.write(files["recipe"])
+    if as_json:
+        named = {what: str(path) for what, path in files.items()}
+        print(json.dumps({**release.certificate.to_dict(), "files": named}, indent=2))
+    else:
+        _show(release, files)
+
+
+def _show(release: Release, files: dict[str, Path]) -> None:
+    console = Console(highlight=False)
+    found, compiling = release.certificate, seconds_compiling()
+    console.print(
+        f"\n[bold]microagg demo[/bold]: {found.rows_read} invented patients, k = {found.k_asked}\n"
+    )
+    console.print(f"  dropped    {', '.join(IDENTIFIERS)} (identifies a person)")
+    console.print(f"  protected  {', '.join(QUASI_IDENTIFIERS)} (others may know them)")
+    console.print(f"  kept       {', '.join(CONFIDENTIAL)} (confidential, as they are)")
+    console.print(
+        f"  grouped    by {found.method} into {found.groups} groups of {found.smallest_group} to "
+        f"{found.largest_group} patients"
+        + (f" ({compiling:.0f} s to compile, first run only)" if compiling > 1 else "")
+        + "\n",
+        soft_wrap=True,
+    )
+    console.print(_changes(release))
+    console.print(_first_rows(files["original"], files["release"]))
+    console.print(
+        f"\nEvery combination of protected values is shared by at least "
+        f"[bold]{found.k_found}[/bold] patients, counted on what was written.\n"
+        f"Information loss {found.information_loss:.2f} % "
+        "(0 is none, 100 is one value for all).\n"
+        "This hides who is who among those alike; it does not hide a diagnosis that all share.\n",
+        soft_wrap=True,
+    )
+    for what, path in files.items():
+        console.print(f"{what:<14}{path}", soft_wrap=True, markup=False)
+
+
+def _write(path: Path, table: dict[str, NDArray[Any]]) -> None:
+    with whole_file(path) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+
+
+def _changes(release: Release) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title="What became of each column", title_justify="left")
+    for heading in ("column", "mean", "mean after", "deviation", "deviation after", "loss %"):
+        table.add_column(heading, justify="left" if heading == "column" else "right")
+    for column in release.attributes:
+        if column.role == "quasi-identifier":
+            figures = (
+                column.mean_before,
+                column.mean_after,
+                column.deviation_before,
+                column.deviation_after,
+                column.loss,
+            )
+            table.add_row(column.name, *(f"{figure:,.2f}" for figure in figures))
+    return table
+
+
+def _first_rows(original: Path, released: Path) -> Table:
+    """A few records before and after: they may be shown, for nobody in them exists."""
+    table = Table(box=box.SIMPLE_HEAD, title="The first patients", title_justify="left")
+    table.add_column("")
+    shown = (*QUASI_IDENTIFIERS, "diagnosis")
+    for name in shown:
+        table.add_column(name, justify="right", no_wrap=True)
+    with original.open(newline="") as before, released.open(newline="") as after:
+        pairs = zip(csv.DictReader(before), csv.DictReader(after), strict=True)
+        for _, (was, now) in zip(range(_SHOWN), pairs, strict=False):
+            table.add_row("before", *(was[name] for name in shown), style="dim")
+            table.add_row("after", *(now[name] for name in shown))
+    return table

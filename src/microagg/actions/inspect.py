@@ -1,0 +1,152 @@
+"""A look at a table before anything is done: columns, kinds, and roles they might have."""
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microagg.base.errors import MicroaggError
+from microagg.base.progress import watch
+from microagg.base.recipe import ReadingSettings
+from microagg.columns.coded import Coded, encode
+from microagg.table.opening import Opened, open_table
+from microagg.table.recount import count_alike
+
+_WORDS = {
+    "identifier": (
+        "address|email|e mail|first name|last name|surname|name|phone|telephone|mobile|ssn|"
+        "social security|passport|iban|account|patient|person|respondent|customer|user|id|nr|"
+        "number|url|ip"
+    ),
+    "confidential": (
+        "diagnosis|disease|illness|icd|drug|medication|hiv|salary|wage|debt|loan|tax|cost|"
+        "charge|religion|politic|party|vote|crime|offence|sexual|genetic|stay|score|prediction"
+    ),
+    "quasi-identifier": (
+        "age|birth|born|dob|sex|gender|zip|postal|postcode|city|town|municipality|county|region|"
+        "state|country|nationality|citizenship|race|ethnic|marital|education|degree|occupation|"
+        "job|profession|employer|industry|household|children|income|revenue|turnover|employees|"
+        "height|weight|admission|date|distance|latitude|longitude|workclass|relationship"
+    ),
+}
+_MOSTLY_UNIQUE = 0.9
+_FEW_VALUES = 20
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One column: its kind, and the role it might have with the reason why."""
+
+    name: str
+    kind: str
+    distinct: int
+    missing: int
+    role: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A table looked at. `unique` counts records that nobody else shares the suggested
+    quasi-identifiers with; each of them could be recognised by these."""
+
+    source: str
+    rows: int
+    columns: tuple[ColumnView, ...]
+    unique: int | None
+    notes: tuple[str, ...]
+
+    def names(self, role: str) -> list[str]:
+        """The columns for which a role is suggested."""
+        return [column.name for column in self.columns if column.role == role]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "columns": [asdict(column) for column in self.columns]}
+
+
+def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Inspection:
+    """Look at a table: kinds of columns, suggested roles, how many records stand out.
+
+    table: whatever `protect` takes. reading: how to read it, as in `Recipe.reading`.
+
+    Roles are guessed from names and values: a suggestion to think about, not a decision.
+    """
+    settings = ReadingSettings(**reading).as_reading()
+    with watch("reading", progress) as report:
+        source = open_table(table, settings, report=report)
+    columns = tuple(_view(source, name) for name in source.frame.names)
+    known = [column.name for column in columns if column.role == "quasi-identifier"]
+    unique = None
+    if known:
+        arrays = {name: source.frame.column(name) for name in known}
+        unique = count_alike(pa.table(arrays), known).unique
+    return Inspection(source.origin.name, source.frame.rows, columns, unique, tuple(source.notes))
+
+
+def _view(source: Opened, name: str) -> ColumnView:
+    try:
+        array = source.frame.column(name)
+    except MicroaggError as problem:
+        return ColumnView(name, "unclear", 0, 0, "look at it", str(problem))
+    distinct = _distinct(array)
+    missing = array.null_count
+    rows = len(array)
+    try:
+        column = encode(name, array, declared_missing=source.declared_missing(name, array))
+    except MicroaggError as problem:
+        return ColumnView(name, "unclear", distinct, missing, "look at it", str(problem))
+    if column.missing is not None:
+        missing = int(column.missing.sum())
+    role, reason = _role(name, column, distinct, rows - missing)
+    return ColumnView(name, column.kind, distinct, missing, role, reason)
+
+
+def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, str]:
+    words = re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    unique = present > 0 and distinct >= _MOSTLY_UNIQUE * present and present > 1
+    rules: tuple[tuple[bool, str, str], ...] = (
+        (distinct <= 1, "other", "it has the same value everywhere"),
+        (
+            unique and column.kind in ("nominal", "integer") and _named(words, "identifier"),
+            "identifier",
+            "nearly every record has its own value, and it is named like an identifier",
+        ),
+        (
+            unique and column.kind == "nominal",
+            "identifier",
+            "nearly every record has its own text",
+        ),
+        (_named(words, "confidential"), "confidential", "it is named like something private"),
+        (_named(words, "quasi-identifier"), "quasi-identifier", "others often know it"),
+        (
+            _named(words, "identifier") and not column.numeric,
+            "identifier",
+            "it is named like an identifier",
+        ),
+        (
+            column.kind == "continuous" or (column.numeric and distinct > _FEW_VALUES),
+            "quasi-identifier",
+            "numbers with many values single people out",
+        ),
+    )
+    for holds, role, reason in rules:
+        if holds:
+            return role, reason
+    return "other", "few values, and nothing in its name"
+
+
+def _named(words: str, role: str) -> bool:
+    return re.search(rf"\b({_WORDS[role]})", words) is not None
+
+
+def _distinct(array: pa.Array) -> int:
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    try:
+        return int(pc.count_distinct(array, mode="only_valid").as_py())
+    except pa.ArrowNotImplementedError:
+        # Lists, structures and the like; nothing at all is one of them.
+        return len({repr(each) for each in array.to_pylist() if each is not None})

@@ -1,0 +1,1 @@
+"""What everybody may know: errors, the recipe, the certificate, groups, files, progress."""

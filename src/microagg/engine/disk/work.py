@@ -1,0 +1,235 @@
+"""The work folder of a large release: rows by cell, results by cell, and how far it got.
+
+Everything in it is raw 64-bit words, a row after another: the number of the row, the numbers of its
+quasi-identifiers, marks of those that are missing, and what else a cell must know. It lies beside
+the release it is for, hidden and for one user only, and goes when the release is there.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.base.files import whole_file
+from microagg.engine.plan import DROPPED, Plan
+
+Words = NDArray[np.int64]
+_MARKS = 63
+
+
+@dataclass(frozen=True)
+class Row:
+    """Which words a row has."""
+
+    values: tuple[np.dtype, ...]
+    strata: bool
+    weights: bool
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Row":
+        """As the plan needs it."""
+        empty = (coding.code(pa.array([], coding.type)) for coding in plan.codings)
+        return cls(
+            tuple(column.values.dtype for column in empty),
+            plan.strata is not None,
+            plan.recipe.weights is not None,
+        )
+
+    @property
+    def published(self) -> int:
+        """Words of a row as it is published."""
+        return 1 + len(self.values) + -(-len(self.values) // _MARKS)
+
+    @property
+    def words(self) -> int:
+        """Words of a row on its way to its cell."""
+        return self.published + self.strata + self.weights
+
+    def pack(
+        self, rows: Words, columns: Sequence[tuple[NDArray, NDArray[np.bool_] | None]]
+    ) -> Words:
+        """Numbers and where they are missing, column by column, as words, row by row."""
+        packed = np.zeros((rows.size, self.words), np.int64)
+        packed[:, 0] = rows
+        marks = 1 + len(self.values)
+        for place, (values, missing) in enumerate(columns):
+            packed[:, 1 + place] = values.view(np.int64)
+            if missing is not None:
+                mark = np.int64(1) << np.int64(place % _MARKS)
+                packed[:, marks + place // _MARKS] |= np.where(missing, mark, 0)
+        return packed
+
+    def unpack(self, packed: Words) -> list[tuple[NDArray, NDArray[np.bool_] | None]]:
+        """What `pack` was given."""
+        marks = 1 + len(self.values)
+        columns = []
+        for place, kind in enumerate(self.values):
+            values = np.ascontiguousarray(packed[:, 1 + place]).view(kind)
+            mark = np.int64(1) << np.int64(place % _MARKS)
+            missing = (packed[:, marks + place // _MARKS] & mark) != 0
+            columns.append((values, missing if missing.any() else None))
+        return columns
+
+
+class Work:
+    """A work folder, locked while it is used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __getitem__(self, name: str) -> Path:
+        return self.folder / name
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What was noted; nothing at first."""
+        try:
+            found: dict[str, Any] = json.loads(self["state.json"].read_text())
+        except (OSError, ValueError):
+            return {}
+        return found
+
+    def note(self, **facts: Any) -> None:
+        """Note how far it got."""
+        with whole_file(self["state.json"]) as stream:
+            json.dump({**self.state, **facts}, stream)
+
+    def route(self, packed: Words, leaves: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        """Add rows to the files of their leaves; how many each of `count` leaves got."""
+        keys = leaves.astype(np.int16) if count < 1 << 15 else leaves
+        order = np.argsort(keys, kind="stable")
+        counts = np.bincount(leaves[leaves != DROPPED], minlength=count)
+        place = leaves.size - int(counts.sum())
+        ordered = packed[order]
+        for leaf in np.flatnonzero(counts).tolist():
+            with self._leaf(leaf).open("ab") as stream:
+                stream.write(ordered[place : place + counts[leaf]].data)
+            place += counts[leaf]
+        return counts
+
+    def cell(self, leaves: Sequence[int], words: int, rows: int) -> Words:
+        """The rows of a cell, in order."""
+        parts = [
+            np.fromfile(path, np.int64).reshape(-1, words)
+            for path in map(self._leaf, leaves)
+            if path.exists()
+        ]
+        packed = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if len(packed) != rows:
+            raise PromiseError(
+                f"{len(packed)} rows are left of a cell that had {rows}; leave out --resume"
+            )
+        if len(parts) > 1:
+            packed = packed[np.argsort(packed[:, 0], kind="stable")]
+        return packed
+
+    def keep(self, cell: int, packed: Words, borders: Words, leaves: Sequence[int]) -> None:
+        """Keep what a cell publishes, and where each range of rows begins in it."""
+        temporary = self[f"cell-{cell}.part"]
+        with temporary.open("wb") as stream:
+            stream.write(np.searchsorted(packed[:, 0], borders).data)
+            stream.write(np.ascontiguousarray(packed).data)
+        temporary.rename(self._cell(cell))
+        for leaf in leaves:
+            self._leaf(leaf).unlink(missing_ok=True)
+
+    def is_done(self, cell: int) -> bool:
+        """Whether what the cell publishes is here."""
+        return self._cell(cell).exists()
+
+    def published(
+        self, cells: int, words: int, borders: Words, number: int
+    ) -> tuple[Words, NDArray[np.bool_]]:
+        """A range of rows as they are published, in order, and which of its rows there are."""
+        start, end = (int(border) for border in borders[number : number + 2])
+        packed = np.zeros((end - start, words), np.int64)
+        there = np.zeros(end - start, bool)
+        for cell in range(cells):
+            with self._cell(cell).open("rb") as stream:
+                stream.seek(8 * number)
+                first, last = np.fromfile(stream, np.int64, 2).tolist()
+                stream.seek(8 * (borders.size + first * words))
+                part = np.fromfile(stream, np.int64, (last - first) * words).reshape(-1, words)
+            rows = part[:, 0] - start
+            if there[rows].any() or len(part) != last - first:
+                raise PromiseError("a row came out of two cells; leave out --resume")
+            there[rows] = True
+            packed[rows] = part
+        return packed, there
+
+    def clear(self) -> None:
+        """Start anew: nothing is kept but the lock."""
+        for path in self.folder.iterdir():
+            if path.name != "lock":
+                path.unlink()
+
+    def clear_leaves(self) -> None:
+        """Forget rows that were on their way."""
+        for path in self.folder.glob("leaf-*"):
+            path.unlink()
+
+    def _leaf(self, leaf: int) -> Path:
+        return self[f"leaf-{leaf}"]
+
+    def _cell(self, cell: int) -> Path:
+        return self[f"cell-{cell}"]
+
+
+def work_path(target: Path) -> Path:
+    """Where the work folder of a release lies."""
+    return target.with_name(f".{target.name}.parts")
+
+
+@contextmanager
+def open_work(target: Path, resume: bool) -> Iterator[Work]:
+    """The work folder of a release, emptied unless an earlier run is resumed.
+
+    It is removed at the end, also after a failure; only what a run leaves that was killed can be
+    resumed. Two runs cannot have it at the same time.
+    """
+    folder = work_path(target)
+    if resume and not folder.is_dir():
+        raise OptionError(
+            f"there is nothing to resume: no run for {target.name} was cut off; leave out --resume"
+        )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"another run is making {target.name} right now; wait for it, or name another file"
+            ) from None
+        work = Work(folder)
+        if not resume:
+            work.clear()
+        try:
+            yield work
+        except OSError as failure:
+            # The name of a file in here would tell nobody where room is needed.
+            if failure.errno is None or not _is_within(failure.filename, folder):
+                raise
+            raise OSError(failure.errno, os.strerror(failure.errno), str(target)) from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_within(name: object, folder: Path) -> bool:
+    return name is None or str(name).startswith(str(folder))
+
+
+def free_space(folder: Path) -> int:
+    """Bytes that are free where a folder is, or will be."""
+    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    found = os.statvfs(there)
+    return found.f_bavail * found.f_frsize

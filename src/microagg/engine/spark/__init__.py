@@ -1,0 +1,1 @@
+"""Tables of any size on many machines."""

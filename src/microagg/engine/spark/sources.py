@@ -1,0 +1,229 @@
+"""Tables that Spark can read, and numbers for their rows that do not depend on who reads them."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from microagg.base.errors import InputError, OptionError
+from microagg.base.recipe import Recipe
+from microagg.engine.spark.session import require_spark
+from microagg.engine.spark.tasks import KEY, TIE
+from microagg.table.checks import check_names
+from microagg.table.formats.arrow.streams import listed, open_parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".tsv", ".tab", ".txt", ".dat")
+_FILE = "file"
+_GLOB = re.compile(r"([*?\[\]{}\\])")
+_TABLE = re.compile(r"\w+(\.\w+){0,2}")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table that Spark reads.
+
+    frame: its columns as c0, c1, ... for names may be anything, then the number of each row and
+        what tells apart rows that share one.
+    ordered: numbers say in which order the rows are; otherwise they are hashes of the rows.
+    sha256: of the bytes of the files, where they are at hand.
+    path: where it is on this machine, so that it is never written over.
+    """
+
+    frame: "DataFrame"
+    fields: list[Any]
+    rows: int
+    ordered: bool
+    name: str
+    form: str
+    sha256: str | None = None
+    path: Path | None = None
+    delimiter: str = ","
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+        return [each.name for each in self.fields]
+
+    def columns(self, names: Sequence[str]) -> "DataFrame":
+        """Some columns, and the numbers of the rows."""
+        places = [self.names.index(name) for name in names]
+        return self.frame.select(*(f"c{place}" for place in places), KEY, TIE)
+
+    def told(self, digest: Any) -> dict[str, Any]:
+        """What tells this table from another; digest: sums over hashes of its rows."""
+        sha256 = self.sha256
+        if sha256 is None:
+            types = [(each.name, each.dataType.simpleString()) for each in self.fields]
+            content = json.dumps([types, self.rows, digest.tolist()])
+            sha256 = hashlib.sha256(content.encode()).hexdigest()
+        return {"name": self.name, "sha256": sha256, "rows": self.rows}
+
+
+def open_source(source: Any, recipe: Recipe, session: "SparkSession") -> Source:
+    """Open a DataFrame, a path or the name of a table."""
+    if isinstance(source, require_spark().DataFrame):
+        if source.isStreaming:
+            raise InputError("a stream never ends; groups need a table that does")
+        return _numbered(source, "frame", "table")
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(
+            "Spark protects a Spark DataFrame, a path or the name of a table, but an object of "
+            f"type {type(source).__name__} arrived"
+        )
+    address = os.fspath(source)
+    form = form_of(address)
+    if form == "table":
+        return _numbered(session.table(address), "table", address)
+    path = local_path(address)
+    if path is not None and not path.exists():
+        raise InputError(f"{path} cannot be read: there is no such file or folder")
+    name = Path(address).name
+    if form == "csv":
+        from microagg.engine.spark.text import read_csv
+
+        frame, delimiter, sha256, notes = read_csv(session, address, path, recipe)
+        return _numbered(frame, form, name, sha256, path, delimiter, notes)
+    if path is None or (path.is_dir() and any(each.is_dir() for each in path.iterdir())):
+        return _numbered(session.read.parquet(address), form, name, path=path)
+    sha256 = open_parts(path).sha256
+    return _of_files(session, listed(path), name, sha256, path)
+
+
+def form_of(address: str) -> str:
+    """What an address means: parquet, csv, or the name of a table."""
+    suffix = Path(address).suffix.lower()
+    path = local_path(address)
+    if suffix in _CSV:
+        return "csv"
+    if suffix in _PARQUET or (path is not None and path.is_dir()) or "://" in address:
+        return "parquet"
+    if _TABLE.fullmatch(address) and (path is None or not path.exists()):
+        return "table"
+    raise OptionError(
+        f"{Path(address).name!r} is nothing that Spark reads here; there are {', '.join(_PARQUET)} "
+        f"and {', '.join(_CSV)}, folders of such files and names of tables"
+    )
+
+
+def local_path(address: str) -> Path | None:
+    """The path on this machine, None if it is elsewhere."""
+    if address.startswith("file:"):
+        return Path(unquote(address.removeprefix("file:").removeprefix("//"))).absolute()
+    return None if "://" in address else Path(address).absolute()
+
+
+def column(name: str) -> "Column":
+    """A column by its name, whatever is in it."""
+    from pyspark.sql import functions
+
+    return functions.col("`" + name.replace("`", "``") + "`")
+
+
+def _of_files(
+    session: "SparkSession", files: Sequence[Path], name: str, sha256: str, path: Path
+) -> Source:
+    """Plain Parquet files of one folder: their footers say how many rows each has."""
+    from pyspark.sql import functions as f
+
+    frame = session.read.parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
+    check_names(frame.columns, name)
+    # The name comes as part of a URI, in which a plus is a plus.
+    name_inside = f.url_decode(f.replace(f.col("_metadata.file_name"), f.lit("+"), f.lit("%2B")))
+    inside = frame.select(
+        *_in_place(frame),
+        name_inside.alias(_FILE),
+        f.col("_metadata.row_index").alias(KEY),
+        f.lit(0).cast("long").alias(TIE),
+    )
+    ends = {file.name: pq.read_metadata(file).num_rows for file in files}
+    numbered = _across_files(inside, ends)
+    rows = sum(ends.values())
+    return Source(numbered, frame.schema.fields, rows, True, name, "parquet", sha256, path)
+
+
+def _numbered(
+    frame: "DataFrame",
+    form: str,
+    name: str,
+    sha256: str | None = None,
+    path: Path | None = None,
+    delimiter: str = ",",
+    notes: Sequence[str] = (),
+) -> Source:
+    """Any other table; the rows are counted."""
+    from pyspark.sql import functions as f
+
+    check_names(frame.columns, name)
+    hashed = [_hashable(each) for each in frame.schema.fields]
+    content = f.xxhash64(*hashed)
+    ordered = _has_row_numbers(frame)
+    if ordered:
+        # Files have each number once, but a query may have made more of a row.
+        inside = frame.select(
+            *_in_place(frame),
+            f.col("_metadata.file_path").alias(_FILE),
+            f.col("_metadata.row_index").alias(KEY),
+            content.alias(TIE),
+        )
+        found = inside.groupBy(_FILE).agg(f.max(KEY) + 1, f.count("*")).collect()
+        rows = sum(count for _, _, count in found)
+        numbered = _across_files(inside, {file: end for file, end, _ in found})
+    else:
+        rows = frame.count()
+        other = f.xxhash64(f.lit(1), *hashed)
+        numbered = frame.select(*_in_place(frame), content.alias(KEY), other.alias(TIE))
+    if rows == 0:
+        raise InputError(f"{name} has no rows: there is nothing to group")
+    fields = frame.schema.fields
+    return Source(numbered, fields, rows, ordered, name, form, sha256, path, delimiter, list(notes))
+
+
+def _in_place(frame: "DataFrame") -> list["Column"]:
+    return [column(name).alias(f"c{place}") for place, name in enumerate(frame.columns)]
+
+
+def _has_row_numbers(frame: "DataFrame") -> bool:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return bool(frame.select("_metadata.file_path", "_metadata.row_index").columns)
+    except AnalysisException:
+        return False
+
+
+def _across_files(inside: "DataFrame", ends: dict[str, int]) -> "DataFrame":
+    """Rows numbered on from file to file, files by name."""
+    from pyspark.sql import functions as f
+
+    if len(ends) < 2:
+        return inside.drop(_FILE)
+    files = sorted(ends, key=unquote)
+    starts = np.cumsum([0, *(ends[file] for file in files[:-1])])
+    before = inside.sparkSession.createDataFrame(pa.table({_FILE: files, "start": starts}))
+    joined = inside.join(f.broadcast(before), _FILE)
+    columns = [each for each in inside.columns if each not in (_FILE, KEY, TIE)]
+    return joined.select(*columns, (f.col("start") + f.col(KEY)).alias(KEY), TIE)
+
+
+def _hashable(each: Any) -> "Column":
+    """A column that can be hashed: maps cannot, their text can."""
+    from pyspark.sql import functions as f
+
+    kind = each.dataType.simpleString()
+    if "map<" in kind or "variant" in kind:
+        return f.to_json(f.struct(column(each.name)))
+    return column(each.name)

@@ -1,0 +1,171 @@
+"""What Spark's workers run: batches of Arrow in, batches of Arrow out.
+
+Each depends on its rows and the plan alone, not on their order or on who else is at work, so that
+a part that was lost with its worker is made again as it was.
+"""
+
+import pickle
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from microagg.base.errors import InputError
+from microagg.base.recipe import Recipe
+from microagg.columns.coded import decode
+from microagg.columns.profile import Tally
+from microagg.engine.block import group_cell
+from microagg.engine.plan import DROPPED, Plan
+from microagg.engine.sample import Sample, row_hashes
+from microagg.engine.survey import Survey, weights_of
+
+# Beside the columns, which stand first: the number of a row, and what tells apart rows that share
+# one; later the cell, or the figures of a cell in the first of its rows.
+KEY, TIE, CELL, FIGURES = "key", "tie", "cell", "figures"
+_GROUP_ROWS = 1 << 17
+
+Batches = Iterator[pa.RecordBatch]
+
+
+class Seen:
+    """What a worker has seen of a part of the rows, to be put together on the driver.
+
+    digest: sums over hashes of the rows, which tell this table from another.
+    """
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self.digest = np.zeros(2, np.uint64)
+
+    def add(self, part: pa.RecordBatch, keys: NDArray[np.int64], ties: NDArray[np.int64]) -> None:
+        """Take the next part."""
+        self.survey.add(part, keys)
+        self.digest += row_hashes(ties).sum(), row_hashes(keys ^ ties).sum()
+
+    def merge(self, other: "Seen") -> None:
+        """Take what another worker has seen, the sample excepted."""
+        self.survey.merge(other.survey)
+        self.digest += other.digest
+
+
+def look(batches: Batches, recipe: Recipe, names: Sequence[str], limit: int | None) -> Batches:
+    """Look at every row of a part, once; sample those whose hashes are below the limit."""
+    seen = None
+    for batch in batches:
+        part = _named(batch, names)
+        if seen is None:
+            seen = Seen(Survey(recipe, part.schema))
+            seen.survey.sample = Sample(limit=limit)
+        seen.add(part, _numbers(batch, KEY), _numbers(batch, TIE))
+    if seen is not None:
+        yield _one(pickle.dumps(seen))
+
+
+def count(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
+    """How many rows of a part each leaf has."""
+    plan = _parsed(plan_text)
+    counts = np.zeros(plan.leaves, np.int64)
+    for batch in batches:
+        leaves = _leaves(plan, _named(batch, names))
+        counts += np.bincount(leaves[leaves != DROPPED], minlength=plan.leaves)
+    yield _one(counts.tobytes())
+
+
+def send(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
+    """The same rows with the cell of each, without those that are left out."""
+    plan = _parsed(plan_text)
+    assert plan.cell_of is not None
+    for batch in batches:
+        leaves = _leaves(plan, _named(batch, names))
+        kept = leaves != DROPPED
+        cells = plan.cell_of[leaves].astype(np.int32)
+        sent = batch.append_column(CELL, pa.array(cells))
+        yield sent if kept.all() else sent.filter(pa.array(kept))
+
+
+def publish(
+    cell: int, rows: pa.Table, plan_text: str, figures: bytes, names: Sequence[str]
+) -> pa.Table:
+    """The rows of one cell as they are published, in order, without identifiers."""
+    plan = _parsed(plan_text)
+    order = np.lexsort((_numbers(rows, TIE), _numbers(rows, KEY)))
+    rows = rows.take(pa.array(order)).combine_chunks()
+    part = _named(rows, names)
+    recipe = plan.recipe
+    if part.num_rows < recipe.k:
+        raise InputError("a cell has fewer records than were counted; the input was changed")
+    before = plan.code(part)
+    weights = None if recipe.weights is None else weights_of(recipe, part)
+    block = group_cell(plan, cell, before, plan.strata_of(part), weights)
+    labels = pa.array(block.groups.labels)
+    columns = dict(zip(names, part.columns, strict=True))
+    for place, column in enumerate(before):
+        entries = decode(column, block.centres[place], block.empty[place])
+        columns[column.name] = entries.take(labels)
+    tally: Tally = pickle.loads(figures)
+    after = [coding.as_coded(*block.published(place)) for place, coding in enumerate(plan.codings)]
+    tally.add(before, after)
+    told = pa.array([pickle.dumps(tally)], pa.binary())
+    return pa.table(
+        {
+            **{
+                f"c{place}": columns[name]
+                for place, name in enumerate(names)
+                if name not in recipe.identifiers
+            },
+            KEY: rows[KEY],
+            FIGURES: pa.concat_arrays([told, pa.nulls(part.num_rows - 1, pa.binary())]),
+        }
+    )
+
+
+def write(batches: Batches, names: Sequence[str], folder: str) -> Batches:
+    """Write the rows of a part to a file named after it, to the byte the same whoever does it."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    assert task is not None
+    parts = [_named(batch, names) for batch in batches]
+    rows = sum(part.num_rows for part in parts)
+    if rows:
+        home = Path(folder) / f"part-{task.partitionId():05}.parquet"
+        # The same part may be written twice at the same time, if Spark takes a worker for lost.
+        temporary = home.with_name(f".{home.name}.{task.taskAttemptId()}")
+        pq.write_table(pa.Table.from_batches(parts), temporary, row_group_size=_GROUP_ROWS)
+        temporary.replace(home)
+    yield _one(rows.to_bytes(8, "little"))
+
+
+def _leaves(plan: Plan, part: pa.RecordBatch) -> NDArray[np.int64]:
+    return plan.leaf_of(plan.place(plan.code(part)), plan.strata_of(part))
+
+
+def _named(rows: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Any:
+    """The columns of the table by their names; moments in the zone that files have them in."""
+    columns = [_in_utc(column) for column in rows.columns[: len(names)]]
+    return type(rows).from_arrays(columns, list(names))
+
+
+def _in_utc(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return column.cast(pa.timestamp(column.type.unit, "UTC"))
+    return column
+
+
+def _numbers(rows: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:
+    return rows.column(name).to_numpy()
+
+
+def _one(entry: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([entry], pa.binary())], ["found"])
+
+
+@lru_cache(maxsize=1)
+def _parsed(plan_text: str) -> Plan:
+    """A worker does many parts of the same plan."""
+    return Plan.from_json(plan_text)

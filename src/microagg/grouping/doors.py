@@ -1,0 +1,201 @@
+"""The public doors to grouping: one k, several k, one attribute at a time."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from microagg.base.arrays import as_records, as_whole_numbers, check_k
+from microagg.base.errors import InputError, OptionError
+from microagg.base.groups import Partition
+from microagg.base.progress import Report, watch
+from microagg.grouping.divide.blocks import group_block
+from microagg.grouping.methods import Groups, Method, Task, check_options, find
+from microagg.grouping.sequence.univariate import optimal_univariate
+from microagg.kernels.columns import standardise
+
+
+def partition(
+    X: ArrayLike,
+    k: int = 5,
+    method: str = "auto",
+    *,
+    seed: int = 0,
+    standardize: bool = True,
+    integer: bool = False,
+    refine: bool | float = False,
+    progress: bool | None = None,
+    **options: Any,
+) -> Partition:
+    """Group similar records, at least k in each group.
+
+    X: numbers, (n, d) or (n,): a NumPy array, a list of rows, a pandas, Polars or Arrow table.
+        Without missing or infinite values.
+    k: the least group size.
+    method: a name from `methods()`; "auto" picks by n, d and k: search, but univariate, which is
+        optimal, for one column, and lloyd-mdav for very many. The result's `method` says which.
+    seed: methods that draw lots give the same result for the same seed, whatever the threads.
+    standardize: give every column the same weight by z-scores; otherwise distances are taken on the
+        numbers as they are. Constant columns never count.
+    integer: for integer data, let the methods that split a line centre groups on integers.
+    refine: search on from the method's groups for fewer losses: True for a number of steps that
+        depends on n only, or for so many seconds (then results may differ from run to run).
+    progress: show a bar: True always, False never, None when a terminal watches.
+    options: the method's own, see `methods()`.
+    """
+    job = _Job(X, standardize, integer)
+    k = check_k(k, job.n)
+    chosen, options = _choose(method, job, k, options)
+    name = _refined_name(chosen, job, refine)
+    with watch(f"grouping by {name}", progress) as report:
+        order, sizes = job.run(chosen, k, seed, report, options, refine)
+    return Partition.from_sequence(order, sizes, k, name)
+
+
+def partition_many(
+    X: ArrayLike,
+    ks: Iterable[int],
+    method: str = "auto",
+    *,
+    seed: int = 0,
+    standardize: bool = True,
+    integer: bool = False,
+    refine: bool | float = False,
+    progress: bool | None = None,
+    **options: Any,
+) -> dict[int, Partition]:
+    """A partition for each k, by the same method; see `partition`.
+
+    Methods that put the records in a line do so once for all k (the idea of FDM, Mortazavi and
+    Jalili 2014): further values of k cost only a split each.
+    """
+    job = _Job(X, standardize, integer)
+    wanted = [check_k(k, job.n) for k in ks]
+    if not wanted:
+        raise OptionError("ks must name at least one k, for example [3, 5, 10]")
+    chosen, options = _choose(method, job, max(wanted), options)
+    name = _refined_name(chosen, job, refine)
+    found = {}
+    with watch(f"grouping by {name}", progress) as report:
+        for number, k in enumerate(wanted):
+
+            def part(share: float, number: int = number) -> None:
+                report((number + share) / len(wanted))
+
+            order, sizes = job.run(chosen, k, seed, part, options, refine)
+            found[k] = Partition.from_sequence(order, sizes, k, name)
+    return found
+
+
+def partition_columns(X: ArrayLike, k: int = 5, *, cost: str = "sse") -> list[Partition]:
+    """Group each attribute on its own, at the least loss: a partition a column.
+
+    This is individual ranking, made optimal. It loses far less than grouping records as a whole,
+    and protects far less: only single values are shared by k records, not their combinations.
+    """
+    return [optimal_univariate(column, k, cost=cost) for column in as_records(X, "X").T]
+
+
+class _Job:
+    """Checked input, and what methods have worked out on it that serves another k too."""
+
+    def __init__(self, X: ArrayLike, standardize: bool, integer: bool) -> None:
+        numbers = as_records(X, "X")
+        self.n = numbers.shape[0]
+        varying = (numbers != numbers[0]).any(axis=0)
+        if not varying.any():
+            varying[0] = True
+        if not varying.all():
+            numbers = numbers[:, varying]
+        self.records = _records(numbers, standardize)
+        self.whole = _whole_records(numbers) if integer else None
+        self.orders: dict[str, NDArray[np.int32]] = {}
+
+    def run(
+        self,
+        method: Method,
+        k: int,
+        seed: int,
+        report: Report,
+        options: dict[str, Any],
+        refine: bool | float,
+    ) -> Groups:
+        if k == 1 or self.n < 2 * k:
+            sizes = np.ones(self.n, np.int32) if k == 1 else np.array([self.n], np.int32)
+            return np.arange(self.n, dtype=np.int32), sizes
+        rng = np.random.default_rng(seed)
+        task = Task(self.records, k, rng, report, self.whole, options, self.orders)
+        if refine is False or method.one_column:
+            return group_block(task, method.group)
+        from microagg.grouping.registered import refine_groups
+
+        return refine_groups(task, method, None if refine is True else float(refine))
+
+
+def _choose(
+    method: str, job: _Job, k: int, options: dict[str, Any]
+) -> tuple[Method, dict[str, Any]]:
+    chosen = find(method)
+    if chosen.choose is not None:
+        d = job.records.shape[1]
+        automatic, chosen = chosen, find(chosen.choose(job.n, d, k, job.whole is not None))
+        # What moves the choice means nothing to some of the chosen.
+        shared = set(automatic.options) - set(chosen.options)
+        options = {name: value for name, value in options.items() if name not in shared}
+    check_options(chosen, options)
+    if job.whole is not None and not chosen.integer:
+        raise OptionError(f"method {chosen.name!r} does not centre groups on integers")
+    if chosen.one_column and job.records.shape[1] > 1:
+        raise OptionError(
+            f"method {chosen.name!r} groups one column at a time, but X has several; "
+            "use partition_columns, or another method"
+        )
+    return chosen, options
+
+
+def _refined_name(chosen: Method, job: _Job, refine: bool | float) -> str:
+    """Check `refine`; what the groups are called."""
+    if not isinstance(refine, bool | int | float) or not 0 <= refine < np.inf:
+        raise OptionError("refine must be True, False or a number of seconds, 0 or more")
+    if refine is False or chosen.one_column or chosen.name == "search":
+        return chosen.name
+    if job.whole is not None:
+        raise OptionError("refine does not centre groups on integers; leave out one of the two")
+    return f"{chosen.name}+search"
+
+
+def _records(numbers: NDArray, standardize: bool) -> NDArray[np.float64]:
+    """Records to take distances on: float64, contiguous; a lone constant column becomes zeros."""
+    low, high = numbers.min(axis=0), numbers.max(axis=0)
+    if low[0] == high[0]:
+        return np.zeros(numbers.shape)
+    if numbers.dtype.kind == "f":
+        records, spans = numbers, high / 2 - low / 2
+    else:
+        records, spans = _offsets(numbers, low), _offsets(high, low)
+    if not ((spans > 1e-120) & (spans < 1e120)).all():
+        # Squares would overflow or vanish. Only columns of equal weight may be scaled differently.
+        powers = np.frexp(spans)[1]
+        records = np.ldexp(records, -(powers if standardize else powers.max()))
+    if not standardize:
+        return np.ascontiguousarray(records)
+    scaled = np.empty(records.shape)
+    standardise(np.ascontiguousarray(records), scaled)
+    return scaled
+
+
+def _offsets(numbers: NDArray, low: NDArray) -> NDArray[np.float64]:
+    """Integers as distances from the least of their column: float64 rarely rounds those."""
+    return (numbers.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
+
+
+def _whole_records(numbers: NDArray) -> NDArray[np.float64]:
+    whole = as_whole_numbers(numbers, "X")
+    records = _offsets(whole, whole.min(axis=0))
+    if records.max() >= 2.0**53:
+        raise InputError(
+            "X holds integers too far apart for exact integer centroids; "
+            "divide the columns by a common unit, or leave out integer=True"
+        )
+    return np.ascontiguousarray(records)

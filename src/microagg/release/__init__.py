@@ -1,0 +1,1 @@
+"""What is promised: the release, its promises, how it goes out."""

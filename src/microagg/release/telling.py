@@ -1,0 +1,262 @@
+"""The story of a release, in words for the person who must decide about it."""
+
+import shlex
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from microagg.base.recipe import Recipe
+from microagg.columns.told import Attribute
+from microagg.measure.figures import FIGURES
+from microagg.report.story import Fact, Figure, Story
+
+if TYPE_CHECKING:
+    from microagg.actions.large import LargeRelease
+    from microagg.actions.spark import SparkRelease
+    from microagg.release.release import Release
+
+    AnyRelease: TypeAlias = Release | LargeRelease | SparkRelease
+
+_TREATMENTS = {
+    "continuous": "replaced by the mean of its group",
+    "integer": "replaced by the whole number nearest to the mean of its group",
+    "ordinal": "replaced by the median category of its group",
+    "nominal": "replaced by the commonest category of its group",
+    "boolean": "replaced by the commoner value of its group",
+    "date": "replaced by the mean date of its group",
+}
+
+
+def story_of(release: "AnyRelease", *, public: bool) -> Story:
+    """What the report says; a public one says only what the release itself shows."""
+    certificate, recipe = release.certificate, release.recipe
+    size, groups = np.unique(release.class_sizes(), return_counts=True)
+    if public:
+        attributes, together = release.shown_alone()
+    else:
+        attributes, together = release.attributes, release.correlations
+    units = certificate.counts
+    measured_notes = () if release.assessment is None else release.assessment.notes
+    return Story(
+        title=release.origin.name if not public else "Protected release",
+        public=public,
+        verdict=certificate.passed,
+        verdict_sentence=(
+            f"Every combination of protected values is shared by at least {certificate.k_found} "
+            f"{units}; {certificate.k_asked} were asked for."
+        ),
+        guarantee=_guarantee(release),
+        limits=_limits(recipe),
+        facts=_facts(release, public),
+        done=_done(release, public),
+        roles=_roles(release, attributes),
+        group_sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
+        figures=() if public else _figures(release),
+        attributes=attributes,
+        correlations=together,
+        notes=() if public else (*certificate.notes, *measured_notes),
+        certificate=_certificate_rows(release, public),
+        recipe=_public_recipe(recipe).to_toml() if public else recipe.to_toml(),
+        reproduce="" if public else _command(release),
+        software=f"microagg {certificate.version}",
+        made=certificate.made,
+    )
+
+
+def _guarantee(release: "AnyRelease") -> tuple[str, ...]:
+    certificate, recipe = release.certificate, release.recipe
+    units = certificate.counts
+    columns = ", ".join(recipe.quasi_identifiers)
+    others = certificate.k_found - 1
+    first = (
+        f"Somebody who knows a person's {columns} finds at least {certificate.k_found} {units} "
+        f"with the same values here, and cannot tell which one is meant: k-anonymity with k = "
+        f"{certificate.k_found}. Each {units.removesuffix('s').replace('entitie', 'entity')} hides "
+        f"among at least {others} others."
+    )
+    second = (
+        "This was counted again on the release itself after it was written, not taken from the "
+        "groups that were meant."
+        if certificate.release_sha256
+        else "This was counted on the release itself, not taken from the groups that were meant."
+    )
+    third: tuple[str, ...] = ()
+    if recipe.within:
+        inside = ", ".join(recipe.within)
+        third = (f"Groups lie within {inside}, so knowing that too does not help.",)
+        if not set(recipe.within) <= set(release.counted):
+            third = (
+                f"Small strata of {inside} were merged with others: the count holds without "
+                "these columns, not with them.",
+            )
+    return (first, second, *third)
+
+
+def _limits(recipe: Recipe) -> tuple[str, ...]:
+    columns = ", ".join(recipe.quasi_identifiers)
+    limits = [
+        f"The promise is about {columns}. Columns that were kept as they are may identify somebody "
+        "on their own, if others know them.",
+        "It hides who is who, not what all those alike share: if a whole group has the same "
+        "confidential value, that value is disclosed.",
+        "It is not differential privacy: it says nothing about what several releases of the same "
+        "people tell together.",
+    ]
+    if recipe.entity is None:
+        limits.append("It counts records: a person with several records counts several times.")
+    return tuple(limits)
+
+
+def _facts(release: "AnyRelease", public: bool) -> tuple[Fact, ...]:
+    certificate = release.certificate
+    facts = [
+        Fact("k found", certificate.k_found),
+        Fact("k asked for", certificate.k_asked),
+        Fact("records", certificate.rows_released),
+        Fact("groups", certificate.groups),
+    ]
+    if not public:
+        facts.append(Fact("information loss", f"{certificate.information_loss:.2f} %"))
+        if certificate.above_optimum is not None:
+            facts.append(Fact("above the optimum, at most", f"{certificate.above_optimum:.2f} %"))
+    return tuple(facts)
+
+
+def _figures(release: "AnyRelease") -> tuple[Figure, ...]:
+    told = [
+        Figure(
+            "Information loss",
+            f"{release.certificate.information_loss:.2f} %",
+            "The share of the variation in the protected columns that is gone: 0 is no change, "
+            "100 is one value for all.",
+            "lower",
+            "utility",
+        )
+    ]
+    measured = release.assessment
+    if measured is None:
+        return tuple(told)
+    for figure in FIGURES:
+        value = measured.figures.get(figure.name)
+        if figure.name != "loss" and isinstance(value, int | float):
+            shown = f"{value:.2f} %" if figure.unit == "percent" else f"{value:.3g}"
+            name = figure.name.replace("_", " ").replace("pil ", "PIL: ").replace("il1s", "IL1s")
+            told.append(
+                Figure(
+                    name[0].upper() + name[1:],
+                    shown,
+                    figure.description,
+                    figure.better,
+                    figure.group,
+                )
+            )
+    for column, found in measured.confidential.items():
+        told.append(
+            Figure(
+                f"Diversity of {column}",
+                f"{found['diversity']['distinct']['least']:g}",
+                f"The least number of different values of {column} among records that look alike; "
+                "1 means that a whole group shares one.",
+                "higher",
+                "risk",
+            )
+        )
+        told.append(
+            Figure(
+                f"Closeness of {column}",
+                f"{found['closeness']['largest']:.3f}",
+                f"How far {column} in the most unusual group is from what it is among all: 0 is "
+                "as among all, 1 is as different as can be.",
+                "lower",
+                "risk",
+            )
+        )
+    return tuple(told)
+
+
+def _done(release: "AnyRelease", public: bool) -> tuple[str, ...]:
+    certificate, recipe = release.certificate, release.recipe
+    steps = []
+    if recipe.identifiers:
+        steps.append(f"Dropped {', '.join(recipe.identifiers)}: people can be told by it at once.")
+    within = f" within {', '.join(recipe.within)}" if recipe.within else ""
+    steps.append(
+        f"Grouped {certificate.counts} that are alike in {', '.join(recipe.quasi_identifiers)}"
+        f"{within}, at least {recipe.k} in each group, by the method {certificate.method}."
+    )
+    steps.append(
+        "Replaced these values by one for the whole group"
+        + (f", weighted by {recipe.weights}" if recipe.weights else "")
+        + "."
+    )
+    if recipe.aggregate == "proximity":
+        steps.append(
+            "Moved the published numbers away from the originals as far as was asked, keeping the "
+            "mean and the variance of each column."
+        )
+    dropped = certificate.rows_read - certificate.rows_released
+    if dropped and not public:
+        steps.append(f"Left out {dropped} records of strata with fewer than {recipe.k} members.")
+    steps.append("Kept all other columns and the order of the rows as they were.")
+    steps.append(
+        "Wrote the release, read it back and counted it again."
+        if certificate.release_sha256
+        else "Counted the release again."
+    )
+    return tuple(steps)
+
+
+def _roles(
+    release: "AnyRelease", attributes: tuple[Attribute, ...]
+) -> tuple[tuple[str, str, str], ...]:
+    recipe = release.recipe
+    kinds = {each.name: each.kind for each in attributes}
+    rows = [
+        (name, "quasi-identifier", _TREATMENTS[kinds[name]]) for name in recipe.quasi_identifiers
+    ]
+    rows += [(name, "confidential", "kept as it is") for name in recipe.confidential]
+    rows += [(name, "identifier", "dropped") for name in recipe.identifiers]
+    named = {name for name, _, _ in rows}
+    for name in release.certificate.columns:
+        if name not in named:
+            role = {recipe.weights: "weights", recipe.entity: "entity"}.get(name, "other")
+            role = "stratum" if name in recipe.within else role
+            rows.append((name, role, "kept as it is"))
+    return tuple(rows)
+
+
+def _certificate_rows(release: "AnyRelease", public: bool) -> tuple[tuple[str, str], ...]:
+    certificate = release.certificate
+    rows = [(check.promise, "yes" if check.kept else "NO") for check in certificate.checks]
+    rows += [
+        ("k found, k asked for", f"{certificate.k_found}, {certificate.k_asked}"),
+        (
+            "group sizes: smallest, median, largest",
+            f"{certificate.smallest_group}, {certificate.median_group:g}, "
+            f"{certificate.largest_group}",
+        ),
+        ("records released", str(certificate.rows_released)),
+        ("method, seed", f"{certificate.method}, {certificate.seed}"),
+    ]
+    if certificate.release_sha256:
+        rows.append(("sha256 of the release", certificate.release_sha256))
+    if not public:
+        rows += [
+            ("records read", str(certificate.rows_read)),
+            ("sha256 of the input", certificate.input_sha256),
+            ("sha256 of the recipe", certificate.recipe_sha256),
+        ]
+    return tuple(rows)
+
+
+def _public_recipe(recipe: Recipe) -> Recipe:
+    """Without lists of categories and of stand-ins, which may name what nobody publishes."""
+    kept = recipe.model_dump(exclude_unset=True, exclude={"orders", "reading"})
+    kept["kinds"] = {**recipe.kinds, **dict.fromkeys(recipe.orders, "ordinal")}
+    return Recipe(**kept)
+
+
+def _command(release: "AnyRelease") -> str:
+    return (
+        f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml -o release.csv"
+    )

@@ -1,0 +1,295 @@
+"""Parquet and Arrow files: Parquet, Arrow IPC (Feather) and the Arrow stream."""
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from microagg.base.errors import InputError, OptionError
+from microagg.base.progress import Report, silent
+from microagg.base.reading import Loaded, Reading
+from microagg.table.checks import check_names, check_table, sha256_of, trimmed
+
+KINDS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "stream",
+}
+NAMES = {"parquet": "Parquet file", "arrow": "Arrow file", "stream": "Arrow stream"}
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+_ROWS_AT_ONCE = {"parquet": 1 << 20, "arrow": 1 << 16, "stream": 1 << 16}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file of the same kind needs to look alike.
+
+    compression: of a Parquet file, the codec of its first column; None where it is not known.
+    schema: names, types, which columns may be empty, and all metadata.
+    """
+
+    schema: pa.Schema
+    compression: str | None = None
+
+
+def read(path: Path, reading: Reading, report: Report = silent) -> Loaded:  # noqa: ARG001
+    """Read a Parquet file, an Arrow (Feather) file or an Arrow stream; its first bytes say which.
+
+    Types, units of moments, dictionaries and missing values come as the file has them, but for
+    views (see `without_views`).
+    """
+    sha256 = sha256_of(path)
+    kind = kind_inside(path)
+    try:
+        with pa.OSFile(str(path)) as file:
+            table, layout = _READERS[kind](file, path, report)
+        # Only now is every page decoded: a damaged one shows here.
+        table.validate()
+        schema = without_views(table.schema)
+        if schema != table.schema:
+            table, layout = table.cast(schema), replace(layout, schema=without_views(layout.schema))
+    except InputError:
+        raise
+    # The libraries beneath report damage in many ways; none of their texts is safe to repeat.
+    except Exception:
+        raise damaged(path, kind) from None
+    check_table(table, str(path))
+    return Loaded(table, layout, sha256)
+
+
+def damaged(path: Path, kind: str, where: str = "") -> InputError:
+    """What to say of a file that begins well and cannot be read, or not everywhere."""
+    return InputError(
+        f"{path} is damaged or cut off: it begins like a {NAMES[kind]} but {where}cannot be read"
+    )
+
+
+def kind_inside(path: Path) -> str:
+    """Which kind of file this is by its first bytes, whatever its suffix says."""
+    with path.open("rb") as stream:
+        start = stream.read(8)
+    if start[:4] == b"PAR1":
+        return "parquet"
+    if start[:6] == b"ARROW1":
+        return "arrow"
+    if start[:4] == b"\xff\xff\xff\xff":
+        return "stream"
+    wanted = NAMES[KINDS.get(path.suffix.lower(), "parquet")]
+    found = "it is empty" if not start else "it does not begin like one"
+    raise InputError(f"{path} is not a {wanted}: {found}; check which program wrote it")
+
+
+def _read_parquet(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layout]:
+    with pq.ParquetFile(file) as parquet:
+        schema = parquet.schema_arrow
+        check_names(schema.names, str(path))
+        groups = parquet.num_row_groups
+        parts = []
+        for group in range(groups):
+            parts.append(parquet.read_row_group(group))
+            report((group + 1) / groups)
+        compression = codec_of(parquet.metadata)
+    table = pa.concat_tables(parts) if parts else schema.empty_table()
+    return table, Layout(schema, compression)
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """The same columns with texts and bytes in a row: few functions know views of them."""
+    for place, field in enumerate(schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind):
+            values = _VIEWS.get(kind.value_type, kind.value_type)
+            kind = pa.dictionary(kind.index_type, values, kind.ordered)
+        schema = schema.set(place, field.with_type(_VIEWS.get(kind, kind)))
+    return schema
+
+
+def codec_of(metadata: pq.FileMetaData) -> str | None:
+    """The codec of a Parquet file: that of its first column."""
+    if not metadata.num_row_groups or not metadata.num_columns:
+        return None
+    return str(metadata.row_group(0).column(0).compression).lower()
+
+
+def _read_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> tuple[pa.Table, Layout]:
+    return pa.Table.from_batches(list(batches), schema), Layout(schema)
+
+
+def _read_arrow(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layout]:
+    arrow = pa.ipc.open_file(file)
+    check_names(arrow.schema.names, str(path))
+    count = arrow.num_record_batches
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for place in range(count):
+            yield arrow.get_batch(place)
+            report((place + 1) / count)
+
+    return _read_batches(batches(), arrow.schema)
+
+
+def _read_stream(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layout]:
+    stream = pa.ipc.open_stream(file)
+    check_names(stream.schema.names, str(path))
+    size = max(1, file.size())
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in stream:
+            yield batch
+            report(min(1.0, file.tell() / size))
+
+    return _read_batches(batches(), stream.schema)
+
+
+_READERS = {"parquet": _read_parquet, "arrow": _read_arrow, "stream": _read_stream}
+
+
+def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
+    """Write the table so that reading it gives equal types and values; the suffix says the kind.
+
+    Parquet keeps the codec of the layout, zstd without one; .feather is written with lz4 and .arrow
+    plain, as most programs do. Metadata that speak of columns which are gone or changed are
+    dropped (see `schema_alike`), and so are values in dictionaries that no record has.
+    """
+    kind = kind_wanted(path)
+    _put(_with_metadata(trimmed(table), layout), path, kind, codec_for(layout))
+
+
+def _put(table: pa.Table, path: Path, kind: str, compression: str) -> None:
+    with open_writer(path, table.schema, kind, compression) as put:
+        put(table)
+
+
+def codec_for(layout: Layout | None) -> str:
+    """The codec of a Parquet file that is to look like another one."""
+    return (layout and layout.compression) or "zstd"
+
+
+def kind_wanted(path: Path) -> str:
+    """Which kind of file the suffix asks for."""
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise OptionError(
+            f"{path.suffix or 'no suffix'!r} is not the suffix of a Parquet or Arrow file; "
+            f"allowed are {', '.join(KINDS)}"
+        )
+    return kind
+
+
+@contextmanager
+def open_writer(
+    path: Path, schema: pa.Schema, kind: str, compression: str
+) -> Iterator[Callable[[pa.Table], None]]:
+    """Something that puts table after table of this schema into a file.
+
+    What the kind of file cannot hold is an InputError.
+    """
+    with ExitStack() as opened:
+        with _storable(schema, kind):
+            writer = opened.enter_context(_writer(path, schema, kind, compression))
+
+        def put(table: pa.Table) -> None:
+            with _storable(schema, kind):
+                writer.write_table(table, _ROWS_AT_ONCE[kind])
+
+        yield put
+
+
+@contextmanager
+def _storable(schema: pa.Schema, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowNotImplementedError:
+        raise InputError(
+            f"a {NAMES[kind]} cannot hold the type of one of the columns: "
+            + ", ".join(f"{field.name!r} is {field.type}" for field in schema)
+        ) from None
+    # The words of the library may quote a value.
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"a {NAMES[kind]} cannot hold all values of the table, such as moments far away or "
+            "dictionaries inside of lists; change their type or write another format"
+        ) from None
+
+
+@contextmanager
+def _writer(path: Path, schema: pa.Schema, kind: str, compression: str) -> Iterator[Any]:
+    if kind == "parquet":
+        codec = "none" if compression == "uncompressed" else compression
+        # Lists keep the name of their items, whatever the standard would call them.
+        with pq.ParquetWriter(
+            path, schema, compression=codec, use_compliant_nested_type=False
+        ) as parquet:
+            yield parquet
+        return
+    lz4 = path.suffix.lower() == ".feather"
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if lz4 else None)
+    make = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+    with pa.OSFile(str(path), "wb") as file, make(file, schema, options=options) as writer:
+        yield writer
+
+
+def _with_metadata(table: pa.Table, layout: Layout | None) -> pa.Table:
+    full = {name for name in table.column_names if not table[name].null_count}
+    schema = schema_alike(table.schema, layout, full, table.num_rows)
+    return pa.table(table.columns, schema=schema)
+
+
+def schema_alike(
+    schema: pa.Schema, layout: Layout | None, full: Collection[str], rows: int
+) -> pa.Schema:
+    """Give the columns what the layout says of them, as far as it is still true.
+
+    A column of the same name and type keeps its metadata, and stays required where it has no gap,
+    being one of `full`. Metadata of the whole table stay as they are when all columns do; otherwise
+    only the part of pandas stays, without the columns that left: what other programs keep there may
+    be anything, and may describe what a release has removed.
+    """
+    if layout is None:
+        return schema.remove_metadata()
+    before = {field.name: field for field in layout.schema}
+    fields = []
+    for field in schema:
+        old = before.get(field.name)
+        if old is not None and old.type == field.type:
+            required = not old.nullable and field.name in full
+            field = field.with_metadata(old.metadata).with_nullable(not required)
+        else:
+            field = field.remove_metadata().with_nullable(True)
+        fields.append(field)
+    metadata = dict(layout.schema.metadata or {})
+    same = {field.name for field in fields if field.name in before and field == before[field.name]}
+    if schema.names != layout.schema.names or len(same) < len(fields):
+        metadata = {key: value for key, value in metadata.items() if key == b"pandas"}
+    if b"pandas" in metadata:
+        metadata |= _pandas_metadata(metadata.pop(b"pandas"), same, rows)
+    return pa.schema(fields, metadata or None)
+
+
+def _pandas_metadata(text: bytes, same: set[str], rows: int) -> dict[bytes, bytes]:
+    """What pandas noted, only of columns that are as they were; nothing if it is not legible."""
+    try:
+        noted = json.loads(text)
+        noted["columns"] = [
+            column for column in noted["columns"] if (column["field_name"] or "") in same
+        ]
+        noted["index_columns"] = [
+            index for index in noted["index_columns"] if _still_index(index, same, rows)
+        ]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return {b"pandas": json.dumps(noted).encode()}
+
+
+def _still_index(index: Any, same: set[str], rows: int) -> bool:
+    if isinstance(index, str):
+        return index in same
+    return len(range(index["start"], index["stop"], index["step"])) == rows
