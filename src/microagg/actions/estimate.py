@@ -5,40 +5,40 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.actions.large import LEAST_MEMORY
-from microagg.actions.protect import read_columns
 from microagg.base.errors import MicroaggError
+from microagg.base.progress import watch
 from microagg.base.recipe import Recipe
-from microagg.columns.coded import Coded
-from microagg.columns.points import as_matrix
-from microagg.engine.survey import check_suitable
-from microagg.grouping.doors import partition
+from microagg.engine.choosing import (
+    Where,
+    choose_engine,
+    memory_for_cells,
+    memory_for_table,
+    refuse_large_cells,
+)
+from microagg.engine.plan import Plan, make_plan
+from microagg.grouping.constraints import partition_units
 from microagg.kernels.compiling import seconds_compiling
-from microagg.table.frames import Frame
-from microagg.table.opening import Opened, check_columns, open_table
-from microagg.table.streams import open_stream
+from microagg.table.streams import estimated_size
 
 _SAMPLES = (2000, 8000)
-# A table is held once as it came and once as it goes; methods hold points and an index on them.
-_COPIES = 2
-_POINT_COPIES = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class Estimate:
     """What would be done, and about how long and how much memory it would take.
 
     seconds: of grouping, from samples; None where the method could not be tried on them.
     """
 
     source: str
+    engine: str
     records: int
     roles: dict[str, list[str]]
     kinds: dict[str, str]
     method: str
+    cell_rows: int | None
     k: int
     seconds: float | None
     megabytes: float
@@ -49,112 +49,104 @@ class Plan:
         return asdict(self)
 
     def sentences(self) -> list[str]:
-        """The plan in words."""
+        """The estimate in words."""
         kinds = ", ".join(f"{name} ({kind})" for name, kind in self.kinds.items())
-        kept = [*self.roles["confidential"], *self.roles["other"]]
+        rest = [*self.roles["confidential"], *self.roles["other"]]
         took = "unknown" if self.seconds is None else f"about {_rounded(self.seconds)} s"
         return [
             f"{self.source}: {self.records} records, groups of at least {self.k}, by {self.method}",
             f"protected  {kinds}",
             f"dropped    {', '.join(self.roles['identifiers']) or 'nothing'}",
-            f"kept       {', '.join(kept) or 'nothing else'}",
+            f"kept       {', '.join(rest) or 'nothing else'}",
+            f"engine     {self.engine}",
             f"grouping   {took}, judged by samples; reading and writing come on top",
             f"memory     about {_rounded(self.megabytes)} MB besides the program itself",
             *(f"note       {note}" for note in self.notes),
         ]
 
 
-def plan(table: Any, recipe: Recipe) -> Plan:
-    """Read the table, try the method on samples, say what `protect` would do. Writes nothing."""
-    source = open_table(table, recipe.reading.as_reading(), typed=recipe.quasi_identifiers)
-    return _planned(source, recipe, source.frame.rows, None)
+def estimate(table: Any, recipe: Recipe, where: Where, progress: bool | None = None) -> Estimate:
+    """Look at the table, plan, try the method on samples; what `protect` would do. Writes nothing.
+
+    Whatever `protect` would refuse before it groups is refused here.
+    """
+    with watch("opening", progress) as advance:
+        engine = choose_engine(table, recipe, where, advance)
+    try:
+        with watch("looking at all records", progress) as advance:
+            survey = engine.survey(advance)
+        plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
+        refuse_large_cells(plan, engine, where)
+        sample, _ = survey.sample.result()
+        points = plan.place(plan.code(sample))
+        others = [
+            name
+            for name in engine.columns
+            if name not in (*recipe.quasi_identifiers, *recipe.confidential)
+        ]
+        if engine.name == "memory":
+            size = None if not isinstance(table, str) else estimated_size(table)
+            bytes_needed = memory_for_table(size or survey.rows * 8 * (len(engine.columns) + 1))
+        else:
+            bytes_needed = memory_for_cells(plan)
+        return Estimate(
+            source=engine.origin.name,
+            engine=engine.name,
+            records=survey.rows,
+            roles={
+                "quasi_identifiers": list(recipe.quasi_identifiers),
+                "confidential": list(recipe.confidential),
+                "identifiers": list(recipe.identifiers),
+                "other": others,
+            },
+            kinds={coding.name: coding.kind for coding in plan.codings},
+            method=plan.called,
+            cell_rows=plan.cell_rows,
+            k=recipe.k,
+            seconds=_seconds(points, plan),
+            megabytes=bytes_needed / 1e6,
+            notes=(*engine.notes, *_notes(plan)),
+        )
+    finally:
+        engine.close()
 
 
-def plan_on_disk(address: str, recipe: Recipe) -> Plan:
-    """The same for a table that is too large for memory, from its first records."""
-    stream = open_stream(address, recipe.reading.as_reading(), recipe.quasi_identifiers)
-    check_suitable(recipe)
-    check_columns(recipe.columns(), stream.schema.names)
-    first = pa.Table.from_batches([next(stream.batches())])
-    source = Opened(Frame(first), stream.origin, stream.sha256, stream.notes)
-    return _planned(source, recipe, stream.rows, LEAST_MEMORY)
-
-
-def _planned(source: Opened, recipe: Recipe, rows: int, size: int | None) -> Plan:
-    """rows: of the whole table, of which `source` may have some only; size: bytes, if known."""
-    check_columns(recipe.columns(), source.frame.names)
-    columns = read_columns(source, recipe)
-    points = as_matrix(columns, recipe.attribute_weights)
-    named = {*recipe.quasi_identifiers, *recipe.confidential, *recipe.identifiers}
-    method, seconds = _tried(points, recipe, rows)
-    notes = _notes(columns)
-    if size is None:
-        size = source.frame.hashable().nbytes * _COPIES + points.nbytes * _POINT_COPIES
-    else:
-        notes = [f"works on disk, in cells; judged by the first {source.frame.rows} records"]
-    return Plan(
-        source=source.origin.name,
-        records=rows,
-        roles={
-            "quasi_identifiers": list(recipe.quasi_identifiers),
-            "confidential": list(recipe.confidential),
-            "identifiers": list(recipe.identifiers),
-            "other": [name for name in source.frame.names if name not in named],
-        },
-        kinds={column.name: column.kind for column in columns},
-        method=method,
-        k=recipe.k,
-        seconds=seconds,
-        megabytes=size / 1e6,
-        notes=(*source.notes, *notes),
-    )
-
-
-def _tried(points: NDArray[np.float64], recipe: Recipe, rows: int) -> tuple[str, float | None]:
-    """The method for all records, and its time: measured on samples, drawn out to all."""
-    from microagg.grouping.methods import find
-
-    n, width = points.shape
-    chosen = find(recipe.method)
-    name = chosen.choose(rows, width, recipe.k, False) if chosen.choose else chosen.name
-    options = recipe.method_options()
-    if name != recipe.method:
-        options = {each: told for each, told in options.items() if each in find(name).options}
-    rng = np.random.default_rng(recipe.seed)
-    sizes = sorted({min(n, size) for size in _SAMPLES})
+def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
+    """The time of grouping all records: measured on samples, drawn out to all."""
+    rng = np.random.default_rng(plan.recipe.seed)
+    sizes = sorted({min(len(points), size) for size in _SAMPLES})
     times = []
     for size in sizes:
-        sample = points[np.sort(rng.choice(n, size, replace=False))]
+        sample = points[np.sort(rng.choice(len(points), size, replace=False))]
         try:
             # Twice: the first call may load and compile.
             for _ in range(2):
                 compiled, started = seconds_compiling(), time.perf_counter()
-                partition(
+                partition_units(
                     sample,
-                    recipe.k,
-                    name,
-                    standardize=False,
-                    progress=False,
-                    **options,
+                    plan.recipe.k,
+                    method=plan.method,
+                    seed=plan.recipe.seed,
+                    options=dict(plan.options),
+                    refine=plan.recipe.refine,
                 )
                 took = time.perf_counter() - started - (seconds_compiling() - compiled)
         except MicroaggError:
-            return name, None
+            return None
         times.append(took)
+    within = min(plan.cell_rows or plan.rows, plan.rows)
+    cells = plan.rows / within
     if len(sizes) == 1:
-        return name, times[0] * rows / n
+        return times[0] * plan.rows / sizes[0]
     growth = np.log(max(times[1], 1e-4) / max(times[0], 1e-4)) / np.log(sizes[1] / sizes[0])
-    # In cells, time grows with their number.
-    within = min(n, rows)
-    whole = times[1] * (within / sizes[1]) ** float(np.clip(growth, 1.0, 2.0))
-    return name, whole * rows / within
+    return float(cells * times[1] * (within / sizes[1]) ** float(np.clip(growth, 1.0, 2.0)))
 
 
-def _notes(columns: list[Coded]) -> list[str]:
+def _notes(plan: Plan) -> list[str]:
     return [
-        f"{column.name} has {int(column.missing.sum())} missing values"
-        for column in columns
-        if column.missing is not None
+        f"{coding.name} has {coding.missing} missing values"
+        for coding in plan.codings
+        if coding.missing
     ]
 
 

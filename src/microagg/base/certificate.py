@@ -1,10 +1,10 @@
 """The certificate: what was promised, what was counted on the release itself, and the verdict."""
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from microagg.base.errors import PromiseError
 from microagg.base.files import whole_file
@@ -25,7 +25,10 @@ class Certificate:
     k_found is the least number of records (of entities, where `counts` says so) that share their
     protected values; sizes are of the groups so found. above_optimum is by how many percent at most
     the squared distances within the groups exceed the least that any groups of k could have, if
-    that was proved. Hashes are sha256; that of the release is there once it is written.
+    that was proved. engine is where it was made, which changes nothing but perhaps the order of
+    rows; cells is in how many cells of similar records groups were formed, of about cell_rows
+    records each where these are limited. Hashes are sha256: of the plan that cells and columns were
+    read by, which depends on input and recipe alone, and of the release once it is written.
     """
 
     version: str
@@ -45,6 +48,10 @@ class Certificate:
     information_loss: float
     attribute_losses: dict[str, float]
     above_optimum: float | None = None
+    engine: str
+    cells: int
+    cell_rows: int | None
+    plan_sha256: str
     input_sha256: str
     recipe_sha256: str
     release_sha256: str | None = None
@@ -64,10 +71,6 @@ class Certificate:
             raise PromiseError(
                 f"the release fails its check, so it was not published: not so: {broken}"
             )
-
-    def with_checks(self, checks: tuple[Check, ...], **found: Any) -> Self:
-        """The certificate after the release was counted again."""
-        return replace(self, checks=checks, **found)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
@@ -93,12 +96,15 @@ class Certificate:
             },
             "rows": {"read": self.rows_read, "released": self.rows_released},
             "columns": list(self.columns),
+            "where": {"engine": self.engine},
             "method": self.method,
             "seed": self.seed,
+            "cells": {"count": self.cells, "rows": self.cell_rows},
             "recipe": self.recipe,
             "sha256": {
                 "input": self.input_sha256,
                 "recipe": self.recipe_sha256,
+                "plan": self.plan_sha256,
                 "release": self.release_sha256,
             },
             "checks": [{"promise": check.promise, "kept": check.kept} for check in self.checks],

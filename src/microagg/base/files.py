@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import IO, Any, TextIO
 
 
 @contextmanager
@@ -54,3 +54,35 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     """Open a text file for writing that takes its name only once everything is in it."""
     with whole_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         yield stream
+
+
+def lock(stream: IO[Any], *, wait: bool) -> bool:
+    """Lock an open file until it is closed, also by the end of the process; whether it could be.
+
+    wait: until nobody else has it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return _lock_on_windows(stream, wait)
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _lock_on_windows(stream: IO[Any], wait: bool) -> bool:
+    import msvcrt
+
+    ways: Any = msvcrt
+    while True:
+        stream.seek(0)
+        try:
+            ways.locking(stream.fileno(), ways.LK_LOCK if wait else ways.LK_NBLCK, 1)
+        except OSError:
+            # Waiting ends after ten seconds there.
+            if not wait:
+                return False
+        else:
+            return True

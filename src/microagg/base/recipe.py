@@ -130,6 +130,7 @@ class Recipe(_Settings):
     weights: str | None = None
     entity: str | None = None
     attribute_weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
+    cell_rows: Annotated[int, Field(ge=1)] | None = None
     decimals: (
         Annotated[int, Field(ge=-15, le=15)]
         | dict[str, Annotated[int, Field(ge=-15, le=15)]]

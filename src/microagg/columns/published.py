@@ -1,59 +1,16 @@
 """What the groups publish: one value of each quasi-identifier, and what that costs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.aggregation.centres import integers, means, medians, modes
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
-from microagg.columns.coded import Coded, decode
-from microagg.measure.change import category_loss, numeric_loss, share_changed
+from microagg.columns.coded import Coded
 from microagg.measure.interval import satisfaction
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    """A column as the groups publish it: a value a group, and the loss in percent.
-
-    empty: the groups that publish no value.
-    satisfied: the importance of the records whose distance is kept, and that of all; None where
-        nobody asked for a distance.
-    """
-
-    original: Coded
-    groups: Partition
-    centres: NDArray
-    empty: NDArray[np.bool_]
-    loss: float
-    changed: float
-    satisfied: tuple[float, float] | None = None
-
-    @property
-    def name(self) -> str:
-        """Of the column."""
-        return self.original.name
-
-    @property
-    def column(self) -> Coded:
-        """The column as it is published, record by record; made anew each time, for it is long."""
-        labels = self.groups.labels
-        blank = self.empty[labels] if self.empty.any() else None
-        return replace(self.original, values=self.centres[labels], missing=blank)
-
-    @property
-    def by_group(self) -> Coded:
-        """The column as it is published, group by group."""
-        blank = self.empty if self.empty.any() else None
-        return replace(self.original, values=self.centres, missing=blank)
-
-    @property
-    def entries(self) -> pa.Array:
-        """What each record publishes, in the column's own type."""
-        return decode(self.original, self.centres, self.empty).take(pa.array(self.groups.labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,29 +22,6 @@ class Proximity:
     alpha: float
     solution: str
     relative: bool
-
-
-def publish(
-    column: Coded,
-    groups: Partition,
-    weights: NDArray[np.float64] | None = None,
-    decimals: int | None = None,
-    proximity: Proximity | None = None,
-) -> Published:
-    """One value a group of one column: over the records that have one, missing where none has.
-
-    Numbers keep their distance where `proximity` asks for it; categories and ranks never do.
-    """
-    centres, empty = centres_of(column, groups, weights, decimals, proximity)
-    after = centres[groups.labels]
-    blank = empty[groups.labels] if empty.any() else None
-    measure = numeric_loss if column.numeric else category_loss
-    loss = measure(column.values, after, column.missing, blank)
-    changed = share_changed(column.values, after, column.missing, blank)
-    satisfied = None
-    if proximity is not None and column.categories is None:
-        satisfied = _satisfied(column, after, proximity)
-    return Published(column, groups, centres, empty, loss, changed, satisfied)
 
 
 def centres_of(
@@ -167,7 +101,8 @@ def _moved(
     return least + np.rint(centres).clip(0.0, highest).astype(np.uint64).astype(values.dtype)
 
 
-def _satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[float, float]:
+def satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[float, float]:
+    """The importance of the records whose distance is kept, and that of all."""
     present = slice(None) if column.missing is None else ~column.missing
     if column.values[present].size == 0:
         return 0.0, 0.0
@@ -185,15 +120,6 @@ def _satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[flo
     return percent / 100.0 * total, total
 
 
-def satisfaction_level(published: Sequence[Published]) -> float | None:
-    """The share of values as far from the original as asked, by importance, in percent."""
-    asked = [each.satisfied for each in published if each.satisfied is not None]
-    total = sum(importance for _, importance in asked)
-    if not asked:
-        return None
-    return 100.0 * sum(kept for kept, _ in asked) / total if total > 0.0 else 100.0
-
-
 def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         rounded = np.round(centres, decimals)
@@ -208,12 +134,6 @@ def _decimal(column: Coded) -> bool:
 def decimals_of(setting: int | Mapping[str, int] | None, name: str) -> int | None:
     """How many places a column is rounded to."""
     return setting.get(name) if isinstance(setting, Mapping) else setting
-
-
-def total_loss(published: Sequence[Published]) -> float:
-    """The mean of the columns' losses: each column counts the same, constant ones do not."""
-    losses = [column.loss for column in published if column.original.varies]
-    return float(np.mean(losses)) if losses else 0.0
 
 
 _CENTRE_OF = {

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.groups import Partition
+from microagg.base.progress import Report as Advance
+from microagg.base.progress import silent
 from microagg.columns.coded import Coded
 from microagg.columns.published import centres_of, decimals_of
 from microagg.engine.plan import Plan
@@ -29,6 +31,23 @@ class Block:
         labels, empty = self.groups.labels, self.empty[place]
         return self.centres[place][labels], empty[labels] if empty.any() else None
 
+    def records(self, plan: Plan) -> list[Coded]:
+        """The columns as they are published, record by record."""
+        return [
+            coding.as_coded(*self.published(place)) for place, coding in enumerate(plan.codings)
+        ]
+
+    def points(self, plan: Plan) -> NDArray[np.float64]:
+        """Where the groups stand by what they publish, (groups, width)."""
+        return plan.place(
+            [
+                coding.as_coded(values, empty if empty.any() else None)
+                for coding, values, empty in zip(
+                    plan.codings, self.centres, self.empty, strict=True
+                )
+            ]
+        )
+
 
 def group_cell(
     plan: Plan,
@@ -36,57 +55,68 @@ def group_cell(
     columns: Sequence[Coded],
     strata: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
+    entities: NDArray[np.int64] | None = None,
+    advance: Advance = silent,
 ) -> Block:
-    """Group the records of one cell, k or more, in the order of their rows.
+    """Group the records of one cell, k units or more, in the order of their rows.
 
-    columns: the quasi-identifiers as `plan.code` gives them; strata: of each record, if there are.
+    columns: the quasi-identifiers as `plan.code` gives them; strata, entities: of each record, if
+        there are.
 
     The same records in the same order give the same groups, wherever this runs: lots are drawn from
     the recipe's seed and the number of the cell.
     """
-    blocks = [
-        group_piece(
-            plan,
-            (cell, number),
-            [column.rows(part) for column in columns],
-            None if strata is None else strata[part],
-            None if weights is None else weights[part],
+    # Rows of an entity stay together, so its cell is one piece.
+    rows = columns[0].values.size
+    pieces = plan.pieces(rows) if entities is None else [slice(0, rows)]
+    blocks = []
+    for number, part in enumerate(pieces):
+        whole = len(pieces) == 1
+        blocks.append(
+            _group_piece(
+                plan,
+                (cell, number),
+                columns if whole else [column.rows(part) for column in columns],
+                None if strata is None else strata[part],
+                None if weights is None else weights[part],
+                entities,
+                advance if whole else silent,
+            )
         )
-        for number, part in enumerate(plan.pieces(columns[0].values.size))
-    ]
-    return blocks[0] if len(blocks) == 1 else _joined(blocks)
+        advance((number + 1) / len(pieces))
+    return blocks[0] if len(blocks) == 1 else joined(blocks)
 
 
-def group_piece(
+def _group_piece(
     plan: Plan,
     piece: tuple[int, int],
     columns: Sequence[Coded],
-    strata: NDArray[np.int64] | None = None,
-    weights: NDArray[np.float64] | None = None,
+    strata: NDArray[np.int64] | None,
+    weights: NDArray[np.float64] | None,
+    entities: NDArray[np.int64] | None,
+    advance: Advance,
 ) -> Block:
-    """Group one of the pieces of a cell that `plan.pieces` makes; piece: cell and number."""
     recipe = plan.recipe
-    codes = None if strata is None else np.unique(strata, return_inverse=True)[1]
     grouped = partition_units(
         plan.place(columns),
         recipe.k,
         method=plan.method,
         seed=int(np.random.SeedSequence([recipe.seed, *piece]).generate_state(1)[0]),
-        options=plan.options,
+        options=dict(plan.options),
         refine=recipe.refine,
-        strata=codes,
-        progress=False,
+        strata=_codes(strata),
+        entities=_codes(entities),
+        advance=advance,
     )
     found = [
-        centres_of(column, grouped.partition, weights, decimals_of(recipe.decimals, column.name))
+        centres_of(column, grouped, weights, decimals_of(recipe.decimals, column.name))
         for column in columns
     ]
-    return Block(
-        grouped.partition, [centres for centres, _ in found], [empty for _, empty in found]
-    )
+    return Block(grouped, [centres for centres, _ in found], [empty for _, empty in found])
 
 
-def _joined(blocks: Sequence[Block]) -> Block:
+def joined(blocks: Sequence[Block]) -> Block:
+    """Several blocks as one, their records and groups one after the other."""
     starts = np.cumsum([0, *(block.groups.n_groups for block in blocks[:-1])])
     labels = [block.groups.labels + start for block, start in zip(blocks, starts, strict=True)]
     first = blocks[0].groups
@@ -96,3 +126,8 @@ def _joined(blocks: Sequence[Block]) -> Block:
         [np.concatenate([block.centres[place] for block in blocks]) for place in places],
         [np.concatenate([block.empty[place] for block in blocks]) for place in places],
     )
+
+
+def _codes(numbers: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    """The same numbers from 0 without gaps."""
+    return None if numbers is None else np.unique(numbers, return_inverse=True)[1]

@@ -1,11 +1,13 @@
-"""The plan of a large release: everything that must be known of the whole table to work in parts.
+"""The plan of a release: everything that must be known of the whole table to work in parts.
 
 Made once, from one look at every row and a sample; then rows find their cells, and cells their
-groups, by the plan alone: on one machine or many, today or again after a failure. It is plain data
-and is kept beside the release. It tells averages and borders of the original: not for the public.
+groups, by the plan alone: in memory, on disk or on many machines, today or again after a failure.
+It depends on the table and the recipe only. It is plain data, and tells averages and borders of the
+original: not for the public.
 """
 
 import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +24,10 @@ from microagg.columns.coding import Coding
 from microagg.engine.strata import Strata
 from microagg.engine.survey import Survey, bad_weights, piece
 from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
-from microagg.grouping.methods import check_options, find
+from microagg.grouping.methods import resolve
 
-# Numbers in a cell: enough that its borders cost little, few enough that a cell is quickly done.
-_CELL_NUMBERS = 1 << 21
-_CELL_ROWS = (1 << 14, 1 << 19)
+# Enough that the borders of cells cost little, few enough that a cell is quickly done.
+CELL_ROWS = 200_000
 DROPPED = -1
 
 
@@ -34,8 +35,9 @@ DROPPED = -1
 class Plan:
     """How rows find their cells and what is done there.
 
-    method: that of every cell, chosen for the table as a whole.
-    capacity: how many rows a cell is meant to have at most.
+    method, options: those of every cell, chosen for the table as a whole; called: with the search
+        that may follow.
+    cell_rows: how many rows a cell is meant to have at most; None where all are one.
     trees: of splits of space; without strata there is one. Leaves of all trees are numbered in one
         line: tree t has the leaves from first_leaf[t] on.
     stratum_of: for each stratum the one that it counts as, or DROPPED.
@@ -47,8 +49,10 @@ class Plan:
     recipe: Recipe
     source: Mapping[str, Any]
     method: str
+    options: Mapping[str, Any]
+    called: str
     rows: int
-    capacity: int
+    cell_rows: int | None
     codings: tuple[Coding, ...]
     trees: tuple[CellTree, ...]
     first_leaf: NDArray[np.int64]
@@ -66,20 +70,14 @@ class Plan:
         return sum(coding.width for coding in self.codings)
 
     @property
-    def called(self) -> str:
-        """The method, and whether a search goes on from it."""
-        refined = self.recipe.refine is not False and self.method != "search"
-        return f"{self.method}+search" if refined else self.method
+    def sha256(self) -> str:
+        """Of the plan as text."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @property
-    def options(self) -> dict[str, Any]:
-        """What the method is told."""
-        options = self.recipe.method_options()
-        if self.method == self.recipe.method:
-            return options
-        # What moves the choice of a method means nothing to some of the chosen.
-        shared = set(find(self.recipe.method).options) - set(find(self.method).options)
-        return {name: value for name, value in options.items() if name not in shared}
+    def divides(self) -> bool:
+        """Whether some rows are told apart by where they stand."""
+        return any(tree.cuts.size for tree in self.trees)
 
     @property
     def n_cells(self) -> int:
@@ -143,7 +141,7 @@ class Plan:
 
         Equal records cannot be told apart by planes, and groups of them lose nothing.
         """
-        count = max(1, rows // (4 * self.capacity))
+        count = 1 if self.cell_rows is None else max(1, rows // (4 * self.cell_rows))
         borders = np.linspace(0, rows, count + 1).astype(int).tolist()
         return [slice(*borders[place : place + 2]) for place in range(count)]
 
@@ -167,8 +165,10 @@ class Plan:
             "recipe": self.recipe.to_dict(),
             "source": dict(self.source),
             "method": self.method,
+            "options": dict(self.options),
+            "called": self.called,
             "rows": self.rows,
-            "capacity": self.capacity,
+            "cell_rows": self.cell_rows,
             "columns": [coding.to_dict() for coding in self.codings],
             "types": _packed(pa.schema([(c.name, c.type) for c in self.codings]).empty_table()),
             "categories": [
@@ -201,8 +201,10 @@ class Plan:
                 recipe=Recipe(**told["recipe"]),
                 source=told["source"],
                 method=told["method"],
+                options=told["options"],
+                called=told["called"],
                 rows=told["rows"],
-                capacity=told["capacity"],
+                cell_rows=told["cell_rows"],
                 codings=tuple(
                     Coding.from_dict(plain, types.field(place).type, categories[place])
                     for place, plain in enumerate(told["columns"])
@@ -221,16 +223,17 @@ class Plan:
             raise InputError("the saved plan is damaged; plan anew, without it") from None
 
 
-def make_plan(survey: Survey, source: Mapping[str, Any], cell_rows: int | None = None) -> Plan:
+def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None = None) -> Plan:
     """The plan for a table of which every row was seen.
 
-    source: what tells the input from another: its name, hash and so on.
-    cell_rows: about how many rows a cell is to have at most.
+    source: what tells the input from another: its name and hash.
+    recipe: that of the survey, or one that differs in k and method only.
     """
-    recipe, n = survey.recipe, survey.rows
+    recipe, n = recipe or survey.recipe, survey.units
+    units = "records" if recipe.entity is None else "entities"
     if n < recipe.k:
         raise InputError(
-            f"k is {recipe.k}, but there are only {n} records; groups of k need at least k records"
+            f"k is {recipe.k}, but there are only {n} {units}; groups of k need at least k {units}"
         )
     codings = tuple(column.coding() for column in survey.columns)
     for coding in codings:
@@ -241,43 +244,53 @@ def make_plan(survey: Survey, source: Mapping[str, Any], cell_rows: int | None =
             )
     if recipe.weights is not None and survey.weight == 0.0:
         raise bad_weights(recipe.weights)
-    plan = Plan(recipe, source, "", n, 0, codings, (), np.zeros(0, np.int64), 0)
-    method = find(recipe.method)
-    if method.choose is not None:
-        method = find(method.choose(n, plan.width, recipe.k, False))
-    plan = replace(plan, method=method.name)
-    check_options(method, plan.options)
-    least, most = _CELL_ROWS
-    capacity = cell_rows or int(np.clip(_CELL_NUMBERS // plan.width, least, most))
-    capacity = max(capacity, 4 * recipe.k)
-    plan = replace(plan, capacity=capacity)
+    width = sum(coding.width for coding in codings)
+    resolved = resolve(
+        recipe.method, recipe.method_options(), n, width, recipe.k, refine=recipe.refine
+    )
+    cell_rows = recipe.cell_rows
+    if cell_rows is None and recipe.method != resolved.method.name:
+        cell_rows = CELL_ROWS
+    if cell_rows is not None:
+        cell_rows = max(cell_rows, 4 * recipe.k)
+    plan = Plan(
+        recipe=recipe,
+        source=source,
+        method=resolved.method.name,
+        options=resolved.options,
+        called=resolved.called,
+        rows=survey.rows,
+        cell_rows=cell_rows,
+        codings=codings,
+        trees=(),
+        first_leaf=np.zeros(0, np.int64),
+        leaves=0,
+    )
     table, _ = survey.sample.result()
     points = plan.place(plan.code(table))
     if survey.strata is None:
-        return _with_trees(plan, [_tree(points, capacity, n)], None)
-    return _with_strata(plan, Strata(survey.strata.table()), points, table, capacity)
+        return _with_trees(plan, [_tree(points, plan, survey.rows)], None)
+    return _with_strata(plan, survey.strata.numbered(), points, table)
 
 
-def _with_strata(
-    plan: Plan, strata: Strata, points: NDArray[np.float64], sample: pa.Table, capacity: int
-) -> Plan:
-    stratum_of, small, moved = _settled_strata(strata, plan.recipe)
-    counts = np.bincount(
-        stratum_of[stratum_of >= 0],
-        weights=strata.counts[stratum_of >= 0],
-        minlength=len(strata),
-    ).astype(np.int64)
-    plan = replace(plan, strata=strata, stratum_of=stratum_of, small=small, moved=moved)
+def _with_strata(plan: Plan, strata: Strata, points: NDArray[np.float64], sample: pa.Table) -> Plan:
+    plan = _settled_strata(plan, strata, points, sample)
     where = plan.strata_of(sample)
+    assert plan.stratum_of is not None
+    stays = plan.stratum_of >= 0
+    counts = np.bincount(
+        plan.stratum_of[stays], weights=strata.counts[stays], minlength=len(strata)
+    ).astype(np.int64)
     trees: list[CellTree] = []
     homes, shared, held = np.full(len(strata), DROPPED), 0, 0
+    most = plan.cell_rows or plan.rows
     for stratum in np.flatnonzero(counts).tolist():
-        if counts[stratum] > capacity:
+        if counts[stratum] > most:
             homes[stratum] = -2 - len(trees)
             there = points[where == stratum]
-            trees.append(_tree(there if len(there) else points[:1], capacity, counts[stratum]))
+            trees.append(_tree(there if len(there) else points[:1], plan, counts[stratum]))
             continue
-        if held and held + counts[stratum] > capacity:
+        if held and held + counts[stratum] > most:
             shared, held = shared + 1, 0
         homes[stratum] = shared
         held += counts[stratum]
@@ -299,36 +312,66 @@ def _with_trees(
     )
 
 
-def _tree(points: NDArray[np.float64], capacity: int, total: int) -> CellTree:
+def _tree(points: NDArray[np.float64], plan: Plan, total: int) -> CellTree:
     d = points.shape[1]
-    return plan_cells(points, capacity, total=int(total), centre=np.zeros(d), scale=np.ones(d))
+    return plan_cells(
+        points,
+        plan.cell_rows or plan.rows,
+        total=int(total),
+        centre=np.zeros(d),
+        scale=np.ones(d),
+    )
 
 
-def _settled_strata(strata: Strata, recipe: Recipe) -> tuple[NDArray[np.int64], int, int]:
-    """The stratum that each counts as, how many are too small, and how many records those have."""
-    itself = np.arange(len(strata))
+def _settled_strata(
+    plan: Plan, strata: Strata, points: NDArray[np.float64], sample: pa.Table
+) -> Plan:
+    """The plan with the stratum that each counts as, and what is told of those too small."""
+    recipe, itself = plan.recipe, np.arange(len(strata))
     few = strata.counts < recipe.k
-    small, moved = int(few.sum()), int(strata.counts[few].sum())
-    if not small:
-        return itself, 0, 0
+    plan = replace(plan, strata=strata, stratum_of=itself)
+    if not few.any():
+        return plan
+    small = int(few.sum())
+    of_sample = plan.strata_of(sample)
+    assert of_sample is not None
     name = " and ".join(repr(each) for each in strata.names)
+    units = "records" if recipe.entity is None else "entities"
     if recipe.small_strata == "error":
         raise InputError(
-            f"{small} of {len(strata)} strata of {name} have fewer than k = {recipe.k} records; "
+            f"{small} of {len(strata)} strata of {name} have fewer than k = {recipe.k} {units}; "
             'lower k, take coarser strata, or say small_strata="merge" or "drop"'
         )
+    if recipe.small_strata == "drop" and few.all():
+        raise InputError(
+            f"all strata of {name} are smaller than k = {recipe.k}, so nothing would be left; "
+            "lower k or take coarser strata"
+        )
     if recipe.small_strata == "drop":
-        if few.all():
-            raise InputError(
-                f"all strata of {name} are smaller than k = {recipe.k}, so nothing would be left; "
-                "lower k or take coarser strata"
-            )
-        return np.where(few, DROPPED, itself), small, moved
-    # Together they are one; if that is still too small, it joins the largest.
-    home = int(np.flatnonzero(few)[0])
-    if moved < recipe.k and not few.all():
-        home = int(np.argmax(strata.counts))
-    return np.where(few, home, itself), small, moved
+        stratum_of = np.where(few, DROPPED, itself)
+    else:
+        stratum_of = np.where(few, _home_of_small(strata, few, points, of_sample, recipe.k), itself)
+    return replace(plan, stratum_of=stratum_of, small=small, moved=int(strata.rows[few].sum()))
+
+
+def _home_of_small(
+    strata: Strata,
+    few: NDArray[np.bool_],
+    points: NDArray[np.float64],
+    of_sample: NDArray[np.int64],
+    k: int,
+) -> int:
+    """The stratum that small ones become: one of them, or, if all together are still too small, the
+    one whose sampled records lie nearest to theirs; the largest where none were sampled."""
+    if strata.counts[few].sum() >= k or few.all():
+        return int(np.flatnonzero(few)[0])
+    theirs = points[few[of_sample]]
+    large = np.intersect1d(np.flatnonzero(~few), of_sample)
+    if not len(theirs) or not large.size:
+        return int(np.argmax(strata.counts))
+    middle = theirs.mean(axis=0)
+    away = [((points[of_sample == each].mean(axis=0) - middle) ** 2).sum() for each in large]
+    return int(large[int(np.argmin(away))])
 
 
 def _packed(table: pa.Table) -> str:

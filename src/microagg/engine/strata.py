@@ -11,53 +11,73 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 
 _MOST = 1_000_000
-_COUNT = "count_all"
+# What is counted of each: records, and what k counts, which may be entities.
+_COUNTS = ("records", "units")
 
 
 class ObservedStrata:
     """The combinations of values in some columns, counted part by part in any order."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], most: int = _MOST) -> None:
         self.names = tuple(names)
-        self._found: pa.Table | None = None
+        self._most = most
+        self._counted: pa.Table | None = None
 
-    def add(self, part: pa.Table) -> None:
-        """Take the next part: the columns of the strata."""
-        self._merge(_plain(part).group_by(part.column_names).aggregate([([], _COUNT)]))
+    def add(self, part: pa.Table, units: NDArray[np.int64] | None = None) -> None:
+        """Take the next part: the columns of the strata; units: a row of each unit."""
+        is_unit = np.ones(part.num_rows, np.int64)
+        if units is not None:
+            is_unit[:] = 0
+            is_unit[units] = 1
+        ones = pa.array(np.ones(part.num_rows, np.int64))
+        self._merge(pa.table([*_plain(part).columns, ones, pa.array(is_unit)], self._columns))
 
     def merge(self, other: Self) -> None:
         """Take what somebody else saw of other parts."""
-        if other._found is not None:
-            self._merge(other._found)
+        if other._counted is not None:
+            self._merge(other._counted)
 
-    def table(self) -> pa.Table:
-        """The strata, sorted, one a row, and how many records each has, in the last column."""
-        assert self._found is not None
-        return self._found.sort_by([(name, "ascending") for name in self.names])
+    def numbered(self) -> "Strata":
+        """The strata, sorted by their values."""
+        assert self._counted is not None
+        order = [(name, "ascending") for name in self._columns[: len(self.names)]]
+        return Strata(self._counted.sort_by(order).rename_columns([*self.names, *_COUNTS]))
+
+    @property
+    def _columns(self) -> list[str]:
+        # By place: names may be anything, also those of the counts.
+        return [f"c{place}" for place in range(len(self.names))] + list(_COUNTS)
 
     def _merge(self, counted: pa.Table) -> None:
-        if self._found is not None:
-            # Names may repeat those of columns, so the count goes by its place.
-            both = pa.concat_tables([self._found, counted])
-            names = [*self.names, _COUNT]
-            counted = both.rename_columns(names).group_by(list(self.names))
-            counted = counted.aggregate([(_COUNT, "sum")])
-        self._found = counted.rename_columns([*self.names, _COUNT])
-        if self._found.num_rows > _MOST:
+        if self._counted is not None:
+            counted = pa.concat_tables([self._counted, counted])
+        names = self._columns
+        summed = counted.group_by(names[: len(self.names)], use_threads=False).aggregate(
+            [(name, "sum") for name in _COUNTS]
+        )
+        self._counted = summed.rename_columns(names)
+        if self._counted.num_rows > self._most:
             raise InputError(
-                f"{' and '.join(map(repr, self.names))} make more than {_MOST} strata; take "
+                f"{' and '.join(map(repr, self.names))} make more than {self._most} strata; take "
                 "coarser ones"
             )
 
 
 class Strata:
-    """The strata of a whole table, numbered; see `ObservedStrata.table`."""
+    """The strata of a whole table, numbered; see `ObservedStrata.numbered`.
+
+    rows: how many records each has; counts: how many units.
+    """
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
-        self.names = tuple(table.column_names[:-1])
-        self.counts: NDArray[np.int64] = table.column(table.num_columns - 1).to_numpy()
-        self._values = [table[name].combine_chunks().unique() for name in self.names]
+        self.names = tuple(table.column_names[: -len(_COUNTS)])
+        self.rows, self.counts = (
+            table.column(table.num_columns - place).to_numpy() for place in (2, 1)
+        )
+        self._values = [
+            table.column(place).combine_chunks().unique() for place in range(len(self.names))
+        ]
         self._combinations = self._combine(table)
 
     def __len__(self) -> int:
@@ -78,8 +98,8 @@ class Strata:
 
     def _combine(self, part: pa.Table) -> NDArray[np.int64]:
         combined = np.zeros(part.num_rows, np.int64)
-        for name, values in zip(self.names, self._values, strict=True):
-            codes = pc.index_in(part[name].combine_chunks(), value_set=values)
+        for place, values in enumerate(self._values):
+            codes = pc.index_in(part.column(place).combine_chunks(), value_set=values)
             combined *= len(values) + 1
             combined += codes.fill_null(len(values)).to_numpy()
         return combined

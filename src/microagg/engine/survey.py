@@ -6,37 +6,49 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.errors import InputError, OptionError
+from microagg.base.errors import InputError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import encode
 from microagg.columns.coding import Observed
-from microagg.engine.sample import Sample
+from microagg.engine.sample import SAMPLED, Sample
 from microagg.engine.strata import ObservedStrata
+from microagg.table.frames import in_one_piece
 
 
 class Survey:
-    """One look at every row, in parts: what the columns and strata are, and a sample."""
+    """One look at every row, in parts: what the columns and strata are, and a sample.
 
-    def __init__(self, recipe: Recipe, schema: pa.Schema) -> None:
-        check_suitable(recipe)
+    units: what k counts: rows, or entities where the recipe names some.
+    """
+
+    def __init__(self, recipe: Recipe, schema: pa.Schema, sampled: int = SAMPLED) -> None:
         self.recipe = recipe
-        self.rows = 0
+        self.rows = self.units = 0
         self.columns = [
             Observed(name, schema.field(name).type, recipe.kinds.get(name), recipe.orders.get(name))
             for name in recipe.quasi_identifiers
         ]
         self.strata = ObservedStrata(recipe.within) if recipe.within else None
-        self.sample = Sample()
+        self.sample = Sample(sampled)
         self.weight = 0.0
 
-    def add(self, part: pa.RecordBatch, rows: NDArray[np.int64]) -> None:
-        """Take the next part; rows: the number of each of its rows."""
+    def add(
+        self,
+        part: pa.RecordBatch,
+        rows: NDArray[np.int64],
+        units: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Take the next part.
+
+        rows: the number of each of its rows; units: a row of each unit, where these are not rows.
+        """
         self.rows += part.num_rows
+        self.units += part.num_rows if units is None else units.size
         for column in self.columns:
             column.add(part.column(column.name))
         table = pa.Table.from_batches([part])
         if self.strata is not None:
-            self.strata.add(table.select(self.recipe.within))
+            self.strata.add(table.select(self.recipe.within), units)
         if self.recipe.weights is not None:
             self.weight += float(weights_of(self.recipe, part).sum())
         self.sample.add(table, rows)
@@ -44,6 +56,7 @@ class Survey:
     def merge(self, other: Self) -> None:
         """Take what somebody else saw of other rows, the sample excepted."""
         self.rows += other.rows
+        self.units += other.units
         self.weight += other.weight
         for column, theirs in zip(self.columns, other.columns, strict=True):
             column.merge(theirs)
@@ -51,18 +64,11 @@ class Survey:
             self.strata.merge(other.strata)
 
 
-def check_suitable(recipe: Recipe) -> None:
-    """Refuse what needs all records in one place."""
-    if recipe.entity is not None:
-        raise OptionError(
-            "entity keeps the rows of somebody together, wherever they are, which work in parts "
-            "cannot do; make one row an entity first, or protect it in memory"
-        )
-    if recipe.aggregate == "proximity":
-        raise OptionError(
-            'aggregate="proximity" weighs all values of a column against each other, which work '
-            "in parts cannot do; take means, or protect it in memory"
-        )
+def surveyed_columns(recipe: Recipe) -> list[str]:
+    """The columns that a survey looks at, each once."""
+    names = [*recipe.quasi_identifiers, *recipe.within, *recipe.confidential]
+    names += [] if recipe.weights is None else [recipe.weights]
+    return list(dict.fromkeys(names))
 
 
 def weights_of(recipe: Recipe, part: pa.RecordBatch | pa.Table) -> NDArray[np.float64]:
@@ -85,4 +91,4 @@ def bad_weights(name: str) -> InputError:
 def piece(part: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
     """A column of some rows, in one piece."""
     column = part.column(name)
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return in_one_piece(column) if isinstance(column, pa.ChunkedArray) else column

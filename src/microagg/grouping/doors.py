@@ -25,7 +25,7 @@ def partition(
     standardize: bool = True,
     integer: bool = False,
     refine: bool | float = False,
-    progress: bool | None = None,
+    progress: bool | Report | None = None,
     **options: Any,
 ) -> Partition:
     """Group similar records, at least k in each group.
@@ -41,7 +41,8 @@ def partition(
     integer: for integer data, let the methods that split a line centre groups on integers.
     refine: search on from the method's groups for fewer losses: True for a number of steps that
         depends on n only, or for so many seconds (then results may differ from run to run).
-    progress: show a bar: True always, False never, None when a terminal watches.
+    progress: show a bar: True always, False never, None when a terminal watches; or a function that
+        is told the share done.
     options: the method's own, see `methods()`.
     """
     job = _Job(X, standardize, integer)

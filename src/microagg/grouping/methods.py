@@ -93,3 +93,24 @@ def check_options(method: Method, options: Mapping[str, Any]) -> None:
 def _near(name: str, known: Mapping[str, Any]) -> str:
     near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    method: Method
+    options: dict[str, Any]
+    called: str
+
+
+def resolve(name, options, n, d, k, *, integer=False, refine=False):
+    method = find(name)
+    options = dict(options)
+    if method.choose is not None:
+        method = find(method.choose(n, d, k, integer))
+        if method.name == "search" and n > 200_000:
+            options = {"effort": "quick", "start": "lloyd-mdav", **options}
+        if method.name not in ("search",):
+            options.pop("effort", None)
+    check_options(method, options)
+    refined = refine is not False and method.name not in ("search", "univariate")
+    return Resolved(method, options, f"{method.name}+search" if refined else method.name)

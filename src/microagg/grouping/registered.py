@@ -179,7 +179,7 @@ def _choose(n: int, d: int, _k: int, integer: bool) -> str:
         return "univariate"
     if integer:
         return "tsp" if n <= 10_000 else "npn"
-    return "search" if n <= _SEARCHED_UNASKED else "lloyd-mdav"
+    return "search"
 
 
 def _unreachable(_task: Task) -> Groups:

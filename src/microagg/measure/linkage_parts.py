@@ -1,5 +1,7 @@
 """Can an intruder find a few known persons in a release that is seen only in parts?"""
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,6 +58,13 @@ class Links:
         nearer = found.squares < known
         self._nearest[undecided] = found.squares
         self._ties[undecided] = found.weights + np.where(nearer, 0, self._ties[undecided])
+
+    def merge(self, other: Self) -> None:
+        """Take what another saw of other published points, for the same originals."""
+        nearer = other._nearest < self._nearest
+        equal = other._nearest == self._nearest
+        self._ties = np.where(nearer, other._ties, self._ties + np.where(equal, other._ties, 0))
+        self._nearest = np.minimum(self._nearest, other._nearest)
 
     @property
     def expected(self) -> float:

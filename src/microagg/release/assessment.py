@@ -19,8 +19,8 @@ from microagg.measure.figures import judge
 from microagg.measure.interval import interval_disclosure, sdid
 from microagg.measure.statistics import changes, eigenvalue_distance, il1s, paired
 from microagg.table.checks import fingerprint
+from microagg.table.classes import class_of, count_classes
 from microagg.table.opening import Opened, check_columns, open_table
-from microagg.table.recount import Alike, class_of, count_alike
 
 
 @dataclass(frozen=True)
@@ -116,31 +116,33 @@ def assess(
     with watch("measuring", progress) as report:
         return measure(
             pairs,
-            count_alike(_only(after, names), names),
+            count_classes(_only(after, names), names),
+            class_of(_only(after, names), names),
             rows_original=before.frame.rows,
             confidential={name: _codes(after, name) for name in confidential},
             known=known,
             sd=sd,
             distance=distance,
             importance=importance,
-            report=report,
+            advance=report,
             notes=(*before.notes, *after.notes),
-            labels=class_of(_only(after, names), names),
         )
 
 
 def measure(
     pairs: Sequence[tuple[Coded, Coded]],
-    alike: Alike,
+    classes: Any,
+    labels: NDArray[np.int64],
     *,
     rows_original: int,
-    labels: NDArray[np.int64],
+    losses: Any = None,
+    changes: Any = None,
     confidential: dict[str, tuple[NDArray, bool]],
     known: Sequence[str] | None = None,
     sd: float = 5.0,
     distance: Any = None,
     importance: Any = None,
-    report: Report = silent,
+    advance: Report = silent,
     notes: tuple[str, ...] = (),
 ) -> Assessment:
     """Every figure of columns before and after, row by row.
@@ -168,7 +170,7 @@ def measure(
             known=None if known is None else [places[name] for name in known],
             distance=distance,
             importance=importance,
-            report=report,
+            report=advance,
         )
         # These are counted over all columns and records above.
         for name in ("k", "unique_records"):
@@ -177,7 +179,7 @@ def measure(
         columns=tuple(names),
         rows_original=rows_original,
         rows_released=labels.size,
-        **class_figures(alike),
+        **class_figures(classes),
         information_loss=float(np.mean(varies)) if varies else 0.0,
         attribute_losses=losses,
         attribute_changes=changes,
@@ -216,15 +218,15 @@ def sampled_figures(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[dict[str, Any
     }, len(complete[0])
 
 
-def class_figures(alike: Alike) -> dict[str, Any]:
+def class_figures(classes: Any) -> dict[str, Any]:
     """What an assessment says of records that look alike."""
     return {
-        "k_found": alike.k,
-        "unique": alike.unique,
-        "classes": alike.sizes.size,
-        "smallest_class": int(alike.sizes.min()),
-        "median_class": float(np.median(alike.sizes)),
-        "largest_class": int(alike.sizes.max()),
+        "k_found": classes.k,
+        "unique": classes.unique,
+        "classes": classes.count,
+        "smallest_class": classes.smallest,
+        "median_class": classes.median,
+        "largest_class": classes.largest,
     }
 
 

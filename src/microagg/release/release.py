@@ -1,75 +1,139 @@
 """Release: a protected table, and how it goes out: written, read back, checked, named."""
 
-import hashlib
 import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from microagg.base.certificate import Certificate, Check
-from microagg.base.errors import InputError, OptionError, PromiseError
-from microagg.base.files import whole_path
+from microagg.base.certificate import Certificate
 from microagg.base.groups import Partition
+from microagg.base.progress import watch
 from microagg.base.recipe import Recipe
-from microagg.columns.coded import encode
-from microagg.columns.summary import attribute, correlations, understood
-from microagg.columns.told import Attribute, Correlations
-from microagg.release.assessment import Assessment
-from microagg.table import formats
-from microagg.table.exporting import as_exported, layout_for, read_back, same_columns
-from microagg.table.frames import Frame, as_arrow
-from microagg.table.opening import STANDARD_STREAM, Origin
-from microagg.table.recount import Alike, count_alike
+from microagg.engine.protocol import Engine, Recount
+from microagg.release.assessment import Assessment, class_figures
+from microagg.release.judging import Shown
+from microagg.release.output import open_place
+from microagg.release.promises import checks
+from microagg.table.classes import Classes
+from microagg.table.opening import Origin
 
 
-@dataclass(eq=False)
 class Release:
     """A protected table and what is known of it; nothing of the original but sums over many.
 
-    data: the protected table, of the kind that came in; an Arrow table for a file or a database.
-    partition: who was grouped with whom, in the order of the rows.
     recipe: the settings it was made with.
-    certificate: what it promises and what was counted on it.
-    assessment: risk and utility, if they were measured.
+    engine: where it was made: memory, disk or spark. What is published does not depend on it.
+    keeps_order: whether its rows are in the order of the input.
+    counted: the columns in which at least k records share each combination of values.
+    shown: what pages show of its columns.
+
+    On disk and on Spark it needs room until it is closed, or until nobody holds it any more: use it
+    in a `with` statement, or call `close`. What was written stays.
     """
 
-    data: Any
-    partition: Partition
-    recipe: Recipe
-    certificate: Certificate
-    origin: Origin = field(repr=False)
-    counted: tuple[str, ...] = field(repr=False)
-    entities: NDArray[np.int64] | None = field(repr=False)
-    attributes: tuple[Attribute, ...] = field(repr=False)
-    correlations: Correlations | None = field(repr=False)
-    assessment: Assessment | None = field(repr=False)
+    def __init__(
+        self,
+        engine: Engine,
+        recipe: Recipe,
+        counted: tuple[str, ...],
+        facts: Mapping[str, Any],
+        shown: Shown,
+        assessment: Assessment | None,
+        progress: bool | None = None,
+    ) -> None:
+        """facts: of the certificate, all but what is counted on the release."""
+        self.recipe, self.counted, self.shown = recipe, counted, shown
+        self._engine, self._facts, self._progress = engine, dict(facts), progress
+        self._assessment = assessment
+        self._recount: Recount | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        rows, columns = self._facts["rows_released"], len(self._facts["columns"])
+        return f"Release({rows} records, {columns} columns, k={self.recipe.k}, {self.engine})"
+
+    @property
+    def data(self) -> Any:
+        """The protected table.
+
+        In memory of the kind that came in, an Arrow table for a file or a database; on disk an
+        Arrow dataset over what was written; a Spark DataFrame.
+        """
+        return self._engine.data
+
+    @property
+    def partition(self) -> Partition:
+        """Who was grouped with whom, in the order of the rows; known in memory only."""
+        return self._engine.partition
+
+    @property
+    def engine(self) -> str:
+        """Where it was made."""
+        return self._engine.name
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether its rows are in the order of the input."""
+        return self._engine.keeps_order
+
+    @property
+    def origin(self) -> Origin:
+        """Where the table came from."""
+        return self._engine.origin
+
+    @property
+    def classes(self) -> Classes:
+        """How many records share their protected values, counted on the release itself."""
+        if self._recount is None:
+            with watch("counting", self._progress) as advance:
+                self._recount = self._engine.recount(None, advance)
+        assert self._recount.classes is not None
+        return self._recount.classes
+
+    @property
+    def certificate(self) -> Certificate:
+        """What it promises and what was counted on it: on what was written, once it is."""
+        classes = self.classes
+        assert self._recount is not None
+        return self._certified(self._recount, classes)
+
+    @property
+    def assessment(self) -> Assessment | None:
+        """Risk and utility, if they were measured."""
+        if self._assessment is None:
+            return None
+        return replace(self._assessment, **class_figures(self.classes))
 
     def write(self, target: str | os.PathLike[str], *, force: bool = False) -> Certificate:
         """Write the release, read it back, check it, and only then let it take its name.
 
         target: a path, a database URL with a table (`sqlite:///release.db#people`), or "-" for
             standard output. The suffix says the format; a file of the input's format looks like it.
+            Spark writes a folder of files, to a path that all machines share.
         force: replace what is there. The input itself is never replaced.
 
-        Beside a file, `<file>.certificate.json` says what was promised and found. A release that
-        fails its check is not published: PromiseError.
+        Beside a file or folder, `<target>.certificate.json` says what was promised and found. A
+        release that fails its check is not published: PromiseError.
         """
-        address = os.fspath(target)
-        if formats.form_of(address) == "database":
-            self._write_database(address, force)
-        elif address == STANDARD_STREAM:
-            self._write_stream()
-        else:
-            self._write_file(Path(address), force)
-        return self.certificate
+        with (
+            open_place(target, self.origin, force, self._engine.writes_folders) as place,
+            watch("writing", self._progress) as advance,
+            self._engine.write(place, advance) as draft,
+        ):
+            with watch("reading back and counting", self._progress) as advance:
+                recount = self._engine.recount(draft, advance)
+            certificate = self._certified(recount, recount.classes)
+            certificate.refuse_broken()
+            if place.certificate is not None:
+                certificate.write(place.certificate)
+        self._recount = recount
+        return certificate
 
     def report(self, path: str | os.PathLike[str], *, public: bool = False) -> None:
         """Write the report, one HTML file.
@@ -81,173 +145,25 @@ class Release:
 
         write(story_of(self, public=public), Path(path))
 
-    def class_sizes(self) -> NDArray[np.int64]:
-        """How many records look alike, class by class."""
-        frame = Frame(self.data)
-        table = pa.table([frame.column(name) for name in self.counted], list(self.counted))
-        return count_alike(table, self.counted, self.entities).sizes
+    def close(self) -> None:
+        """Let go of what it holds outside of memory; what was written stays."""
+        self._engine.close()
 
-    def shown_alone(self) -> tuple[tuple[Attribute, ...], Correlations | None]:
-        """The columns and how they go together, by the release alone."""
-        frame = Frame(self.data)
-        kinds = {each.name: each.kind for each in self.attributes}
-        columns = [
-            encode(name, frame.column(name), kinds[name], self.recipe.orders.get(name))
-            for name in self.recipe.quasi_identifiers
-        ]
-        shown = [attribute("quasi-identifier", column) for column in columns]
-        for name in self.recipe.confidential:
-            column = understood(name, frame.column(name), self.origin)
-            if column is not None:
-                shown.append(attribute("confidential", column))
-        return tuple(shown), correlations(columns, None)
-
-    def _write_file(self, path: Path, force: bool) -> None:
-        refuse_overwriting(path, self.origin.path, force)
-        certificate = certificate_path(path)
-        # The release takes its name first, then the certificate, once both are on the disk.
-        with whole_path(certificate) as beside, whole_path(path) as temporary:
-            self._write_checked(temporary)
-            self.certificate.write(beside)
-            # A certificate of an earlier release must never stand beside this one.
-            certificate.unlink(missing_ok=True)
-
-    def _write_stream(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="microagg-") as folder:
-            path = Path(folder) / "release.csv"
-            self._write_checked(path)
-            with path.open("rb") as stream:
-                shutil.copyfileobj(stream, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-
-    def _write_checked(self, path: Path) -> None:
-        form, layout = formats.form_of(str(path)), layout_for(path, self.origin)
-        expected = as_exported(as_arrow(self.data), self.origin, path)
-        formats.write_file(form, expected, path, layout)
-        try:
-            found = read_back(form, path, expected, layout)
-        except InputError:
-            raise PromiseError(
-                "the written release cannot be read back, so it was not published"
-            ) from None
-        self._check(form, expected, found, layout)
-        with path.open("rb") as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        self.certificate = self.certificate.with_checks(
-            self.certificate.checks, release_sha256=sha256
+    def _certified(self, recount: Recount, classes: Classes | None) -> Certificate:
+        sizes: dict[str, Any] = {
+            "k_found": 0, "groups": 0, "smallest_group": 0, "median_group": 0.0, "largest_group": 0
+        }  # fmt: skip
+        if classes is not None:
+            sizes = {
+                "k_found": classes.k,
+                "groups": classes.count,
+                "smallest_group": classes.smallest,
+                "median_group": classes.median,
+                "largest_group": classes.largest,
+            }
+        return Certificate(
+            **self._facts,
+            **sizes,
+            release_sha256=recount.sha256,
+            checks=checks(self.recipe, recount),
         )
-
-    def _write_database(self, address: str, force: bool) -> None:
-        from microagg.table.checks import fingerprint
-
-        refuse_same_table(address, self.origin.address, force)
-        expected = as_exported(as_arrow(self.data), self.origin, None)
-        formats.write_database(
-            expected,
-            address,
-            lambda found: self._check("database", expected, found, None),
-            force,
-        )
-        self.certificate = self.certificate.with_checks(
-            self.certificate.checks, release_sha256=fingerprint(expected)
-        )
-
-    def _check(self, form: str, expected: pa.Table, found: pa.Table, layout: Any) -> None:
-        """Count the release again as it was written, and compare it with what was meant."""
-        protected = set(self.recipe.quasi_identifiers)
-        same = found.column_names == expected.column_names and found.num_rows == expected.num_rows
-        checks = [Check("every row and column is there, in order", same)]
-        if same:
-            alike = same_columns(form, found, expected, layout)
-            untouched = [name for name in alike if name not in protected]
-            checks += [
-                Check(
-                    "columns that nobody asked to protect are as they were",
-                    all(alike[name] for name in untouched),
-                ),
-                Check(
-                    "protected columns hold the published values",
-                    all(alike[name] for name in protected),
-                ),
-            ]
-            more, found_alike = check_release(found, self.recipe.k, self.counted, self.entities)
-            checks += more
-        else:
-            found_alike = None
-        self.certificate = self.certificate.with_checks(
-            tuple(checks), **({} if found_alike is None else sizes_of(found_alike))
-        )
-        self.certificate.refuse_broken()
-
-
-def check_release(
-    table: pa.Table, k: int, counted: Sequence[str], entities: NDArray[np.int64] | None
-) -> tuple[tuple[Check, ...], Alike]:
-    """Count anew how many records look alike, and hold it against k."""
-    alike = count_alike(table, counted, entities)
-    units = "records" if entities is None else "entities"
-    return (Check(f"at least {k} {units} share each combination of values", alike.k >= k),), alike
-
-
-def sizes_of(alike: Alike) -> dict[str, Any]:
-    """What a certificate says of the classes found."""
-    return {
-        "k_found": alike.k,
-        "groups": alike.sizes.size,
-        "smallest_group": int(alike.sizes.min()),
-        "median_group": float(np.median(alike.sizes)),
-        "largest_group": int(alike.sizes.max()),
-    }
-
-
-def certificate_path(path: Path) -> Path:
-    """Where the certificate of a release stands."""
-    return path.with_name(path.name + ".certificate.json")
-
-
-def refuse_early(source: str, output: str, others: Sequence[Path], force: bool) -> None:
-    """Refuse what would be refused at the end anyway, before any work is done."""
-    form = formats.form_of(output)
-    is_file = source != STANDARD_STREAM and (
-        Path(source).is_dir() or formats.form_of(source) != "database"
-    )
-    origin = Path(source) if is_file else None
-    paths = list(others)
-    if form == "database":
-        refuse_same_table(output, source, force)
-    elif output != STANDARD_STREAM:
-        formats.check_writable(output)
-        paths.append(Path(output))
-    for path in paths:
-        refuse_overwriting(path, origin, force)
-    wanted = [path.absolute() for path in paths]
-    if len(set(wanted)) < len(wanted):
-        raise OptionError("two outputs have the same name; give each a name of its own")
-
-
-def refuse_same_table(target: str, source: str | None, force: bool) -> None:
-    """Refuse to replace the database table that the input is, or may be a query on."""
-    if force and source is not None and formats.same_table(target, source):
-        raise OptionError(
-            f"{formats.shown_name(target)} is the input, which is never written over; name another"
-        )
-
-
-def refuse_overwriting(path: Path, source: Path | None, force: bool) -> None:
-    """Refuse to write over the input, ever, or over anything else unless told to."""
-    if not path.exists():
-        _check_folder(path)
-        return
-    if source is not None and source.exists() and path.samefile(source):
-        raise OptionError(f"{path.name} is the input, which is never written over; name another")
-    if path.is_dir():
-        raise OptionError(f"{path.name} is a folder; name a file")
-    if not force:
-        raise OptionError(f"{path.name} exists; say force (--force) to replace it, or name another")
-
-
-def _check_folder(path: Path) -> None:
-    """Refuse a path that no file can be written to; folders that are not there will be made."""
-    folder = next(folder for folder in path.absolute().parents if folder.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise OptionError(f"{path.name} cannot be written: {folder} is no folder one may write to")

@@ -1,9 +1,8 @@
 """The story of a release, in words for the person who must decide about it."""
 
 import shlex
-from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from microagg.base.recipe import Recipe
 from microagg.columns.told import Attribute
@@ -11,11 +10,7 @@ from microagg.measure.figures import FIGURES
 from microagg.report.story import Fact, Figure, Story
 
 if TYPE_CHECKING:
-    from microagg.actions.large import LargeRelease
-    from microagg.actions.spark import SparkRelease
     from microagg.release.release import Release
-
-    AnyRelease: TypeAlias = Release | LargeRelease | SparkRelease
 
 _TREATMENTS = {
     "continuous": "replaced by the mean of its group",
@@ -27,14 +22,12 @@ _TREATMENTS = {
 }
 
 
-def story_of(release: "AnyRelease", *, public: bool) -> Story:
+def story_of(release: "Release", *, public: bool) -> Story:
     """What the report says; a public one says only what the release itself shows."""
     certificate, recipe = release.certificate, release.recipe
-    size, groups = np.unique(release.class_sizes(), return_counts=True)
-    if public:
-        attributes, together = release.shown_alone()
-    else:
-        attributes, together = release.attributes, release.correlations
+    classes, shown = release.classes, release.shown
+    attributes = shown.public_attributes if public else shown.attributes
+    together = shown.public_correlations if public else shown.correlations
     units = certificate.counts
     measured_notes = () if release.assessment is None else release.assessment.notes
     return Story(
@@ -50,7 +43,7 @@ def story_of(release: "AnyRelease", *, public: bool) -> Story:
         facts=_facts(release, public),
         done=_done(release, public),
         roles=_roles(release, attributes),
-        group_sizes=tuple(zip(size.tolist(), groups.tolist(), strict=True)),
+        group_sizes=tuple(zip(classes.sizes.tolist(), classes.times.tolist(), strict=True)),
         figures=() if public else _figures(release),
         attributes=attributes,
         correlations=together,
@@ -63,7 +56,7 @@ def story_of(release: "AnyRelease", *, public: bool) -> Story:
     )
 
 
-def _guarantee(release: "AnyRelease") -> tuple[str, ...]:
+def _guarantee(release: "Release") -> tuple[str, ...]:
     certificate, recipe = release.certificate, release.recipe
     units = certificate.counts
     columns = ", ".join(recipe.quasi_identifiers)
@@ -107,7 +100,7 @@ def _limits(recipe: Recipe) -> tuple[str, ...]:
     return tuple(limits)
 
 
-def _facts(release: "AnyRelease", public: bool) -> tuple[Fact, ...]:
+def _facts(release: "Release", public: bool) -> tuple[Fact, ...]:
     certificate = release.certificate
     facts = [
         Fact("k found", certificate.k_found),
@@ -122,7 +115,7 @@ def _facts(release: "AnyRelease", public: bool) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _figures(release: "AnyRelease") -> tuple[Figure, ...]:
+def _figures(release: "Release") -> tuple[Figure, ...]:
     told = [
         Figure(
             "Information loss",
@@ -174,7 +167,7 @@ def _figures(release: "AnyRelease") -> tuple[Figure, ...]:
     return tuple(told)
 
 
-def _done(release: "AnyRelease", public: bool) -> tuple[str, ...]:
+def _done(release: "Release", public: bool) -> tuple[str, ...]:
     certificate, recipe = release.certificate, release.recipe
     steps = []
     if recipe.identifiers:
@@ -197,7 +190,8 @@ def _done(release: "AnyRelease", public: bool) -> tuple[str, ...]:
     dropped = certificate.rows_read - certificate.rows_released
     if dropped and not public:
         steps.append(f"Left out {dropped} records of strata with fewer than {recipe.k} members.")
-    steps.append("Kept all other columns and the order of the rows as they were.")
+    order = " and the order of the rows" if release.keeps_order else ""
+    steps.append(f"Kept all other columns{order} as they were.")
     steps.append(
         "Wrote the release, read it back and counted it again."
         if certificate.release_sha256
@@ -207,7 +201,7 @@ def _done(release: "AnyRelease", public: bool) -> tuple[str, ...]:
 
 
 def _roles(
-    release: "AnyRelease", attributes: tuple[Attribute, ...]
+    release: "Release", attributes: tuple[Attribute, ...]
 ) -> tuple[tuple[str, str, str], ...]:
     recipe = release.recipe
     kinds = {each.name: each.kind for each in attributes}
@@ -225,7 +219,7 @@ def _roles(
     return tuple(rows)
 
 
-def _certificate_rows(release: "AnyRelease", public: bool) -> tuple[tuple[str, str], ...]:
+def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str], ...]:
     certificate = release.certificate
     rows = [(check.promise, "yes" if check.kept else "NO") for check in certificate.checks]
     rows += [
@@ -237,6 +231,7 @@ def _certificate_rows(release: "AnyRelease", public: bool) -> tuple[tuple[str, s
         ),
         ("records released", str(certificate.rows_released)),
         ("method, seed", f"{certificate.method}, {certificate.seed}"),
+        ("made in", f"{certificate.engine}, {certificate.cells} cells"),
     ]
     if certificate.release_sha256:
         rows.append(("sha256 of the release", certificate.release_sha256))
@@ -256,7 +251,8 @@ def _public_recipe(recipe: Recipe) -> Recipe:
     return Recipe(**kept)
 
 
-def _command(release: "AnyRelease") -> str:
+def _command(release: "Release") -> str:
     return (
-        f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml -o release.csv"
+        f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml "
+        f"--engine {release.engine} -o release{Path(release.origin.name).suffix or '.csv'}"
     )

@@ -18,6 +18,7 @@ class Parts:
     """A table that a format can read in parts: like `Loaded`, with a way to the records instead.
 
     size: the bytes it would take in memory, about.
+    understand: of a text file, what texts of all its columns say, in the types of the schema.
     """
 
     schema: pa.Schema
@@ -27,6 +28,7 @@ class Parts:
     sha256: str
     notes: list[str]
     read: Read
+    understand: Callable[[Sequence[pa.Array]], list[pa.Array]] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,15 @@
-"""Out of core: a table of any size on one machine, through a work folder on disk.
+"""Disk: a table of any size on one machine, through a work folder.
 
-Four passes. Look at every row and plan; send every row to the file of its cell; group the cells,
+Four passes. Look at every row and plan; send every row to the file of its leaf; group the cells,
 two at a time; put what they publish into the rows of the input, in order. Memory holds a few cells
 and a few batches, never a table.
 """
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,110 +17,133 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import microagg
-from microagg.base.errors import OptionError, PromiseError
-from microagg.base.progress import Report
+from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.base.groups import Partition
+from microagg.base.progress import Report as Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
-from microagg.engine.block import Block, group_piece
+from microagg.engine.block import group_cell
+from microagg.engine.cells import each_cell
 from microagg.engine.disk.ahead import read_ahead
-from microagg.engine.disk.work import Row, Work
-from microagg.engine.plan import Plan, make_plan
-from microagg.engine.survey import Survey, weights_of
-from microagg.kernels.threads import run_both
-from microagg.table.opening import readable
-from microagg.table.streams import Stream
-
-Seen = Callable[[Block | None], None]
+from microagg.engine.disk.work import Row, Work, free_space, named_after
+from microagg.engine.plan import Plan
+from microagg.engine.profile import Profile
+from microagg.engine.protocol import Place, Recount
+from microagg.engine.survey import Survey, surveyed_columns, weights_of
+from microagg.table.checks import sha256_of
+from microagg.table.classes import count_classes_in_parts
+from microagg.table.digests import Digests, digests_for, read_back_stream
+from microagg.table.formats import form_of
+from microagg.table.opening import check_columns, readable
+from microagg.table.sinks import open_sink
+from microagg.table.streams import Stream, open_stream
 
 _RANGE_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
-    """Some rows of the table, one after the other, before and after.
+class _Draft:
+    """A release that was written but has no name yet, and hashes of what was meant."""
 
-    before, after: the quasi-identifiers; table: what is published, all columns.
-    """
-
-    before: list[Coded]
-    after: list[Coded]
-    table: pa.Table
-    kept: NDArray[np.bool_] | None
+    path: Path
+    schema: pa.Schema
+    meant: Digests
 
 
-class OutOfCore:
-    """One table on its way through the work folder."""
+class Disk:
+    """A table on disk, worked on in parts; see `Engine`."""
 
-    def __init__(self, stream: Stream, recipe: Recipe, work: Work) -> None:
-        self.stream = stream
-        self.recipe = recipe
-        self.work = work
-        self.borders = np.append(np.arange(0, stream.rows, _RANGE_ROWS), stream.rows)
+    name = "disk"
+    keeps_order = True
+    writes_folders = False
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What must be the same for a run to be resumed."""
-        return {
-            "version": microagg.__version__,
-            "recipe": self.recipe.sha256,
-            "input": self.stream.sha256,
-            "rows": self.stream.rows,
-        }
+    def __init__(
+        self,
+        stream: Stream,
+        recipe: Recipe,
+        work: Path | None = None,
+        *,
+        resume: bool = False,
+        range_rows: int = _RANGE_ROWS,
+    ) -> None:
+        """work: the folder to work in; a temporary one otherwise.
 
-    def plan(
-        self, report: Report, cell_rows: int | None = None
-    ) -> tuple[Plan, pa.Table, NDArray[np.int64]]:
-        """Look at every row; the plan, the sample it was made from, and its rows. Not twice."""
-        state = self.work.state
-        if state and state.get("identity") != self.identity:
+        resume: go on where a run with the same input and recipe was cut off there.
+        """
+        check_columns(recipe.columns(), stream.schema.names)
+        self.origin, self.sha256, self.rows = stream.origin, stream.sha256, stream.rows
+        self.notes = tuple(stream.notes)
+        self.columns = tuple(name for name in stream.schema.names if name not in recipe.identifiers)
+        self._stream, self._recipe = stream, recipe
+        if work is None:
+            work = Path(tempfile.mkdtemp(prefix="microagg-"))
+        self._work = Work(work, resume)
+        self._range_rows = range_rows
+        self._borders = np.append(np.arange(0, stream.rows, range_rows), stream.rows)
+        self._plan: Plan | None = None
+        self._written: Path | None = None
+        identity = self._identity
+        if self._work.state and self._work.state.get("identity") != identity:
             raise OptionError(
                 "the run that was cut off had another input, recipe or version; leave out --resume"
             )
-        if "planned" in state:
-            plan = Plan.from_json(self.work["plan.json"].read_text(encoding="utf-8"))
-            with pa.OSFile(str(self.work["sample.arrow"])) as file:
-                return plan, pa.ipc.open_file(file).read_all(), np.load(self.work["sample.npy"])
-        self.work.note(identity=self.identity)
-        survey = Survey(self.recipe, self.stream.schema)
-        for start, part in self._parts(report):
-            survey.add(part, np.arange(start, start + part.num_rows))
-        source = {
-            "name": self.stream.origin.name,
-            "sha256": self.stream.sha256,
-            "rows": self.stream.rows,
+        self._work.note(identity=identity)
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        """What must be the same for a run to be resumed."""
+        return {
+            "version": microagg.__version__,
+            "recipe": self._recipe.sha256,
+            "input": self.sha256,
+            "rows": self.rows,
+            "range_rows": self._range_rows,
         }
-        plan = make_plan(survey, source, cell_rows)
-        sample, rows = survey.sample.result()
-        np.save(self.work["sample.npy"], rows)
-        with (
-            pa.OSFile(str(self.work["sample.arrow"]), "wb") as file,
-            pa.ipc.new_file(file, sample.schema) as writer,
-        ):
-            writer.write_table(sample)
-        self.work["plan.json"].write_text(plan.to_json(), encoding="utf-8")
-        self.work.note(planned=True)
-        return plan, sample, rows
 
-    def route(self, plan: Plan, report: Report) -> tuple[Plan, NDArray[np.int64]]:
-        """Send every row to the file of its leaf; the plan with cells, and how many rows each has.
+    @property
+    def data(self) -> Any:
+        """What was written, as an Arrow dataset."""
+        if self._written is None:
+            raise OptionError(
+                "a release made on disk is not held in memory: write it first, then `data` is an "
+                "Arrow dataset over what was written"
+            )
+        from pyarrow import dataset
 
-        Not twice.
-        """
-        state = self.work.state
-        if "counts" in state:
+        return dataset.dataset(self._written)
+
+    @property
+    def partition(self) -> Partition:
+        """Who was grouped with whom is known cell by cell only."""
+        raise OptionError(
+            "who was grouped with whom is not held for a release made on disk; say engine=memory"
+        )
+
+    def survey(self, advance: Advance) -> Survey:
+        """One look at every record."""
+        survey = Survey(self._recipe, self._stream.schema)
+        for start, part in self._parts(advance):
+            survey.add(part, np.arange(start, start + part.num_rows))
+        return survey
+
+    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+        """Send every row to the file of its leaf; how many each has. Not twice."""
+        self._check_space(plan)
+        state = self._work.state
+        if state.get("plan") == plan.sha256 and "counts" in state:
             counts = np.array(state["counts"], np.int64)
         else:
-            self.work.clear_leaves()
+            self._work.clear()
             counts = np.zeros(plan.leaves, np.int64)
             row = Row.of(plan)
-            for start, part in self._parts(report):
-                counts += self._route(plan, row, start, part)
-            self.work.note(counts=counts.tolist())
+            with named_after(self.origin.name, self._work.folder):
+                for start, part in self._parts(advance):
+                    counts += self._route(plan, row, start, part)
+            identity = self._identity
+            self._work.note(identity=identity, plan=plan.sha256, counts=counts.tolist())
         if int(counts.sum()) + plan.dropped != plan.rows:
             raise PromiseError("not every row found its cell; the input may have been changed")
-        plan = plan.with_counts(counts)
-        assert plan.cell_of is not None
-        return plan, np.bincount(plan.cell_of, weights=counts).astype(np.int64)
+        return counts
 
     def _route(self, plan: Plan, row: Row, start: int, part: pa.RecordBatch) -> NDArray[np.int64]:
         columns = plan.code(part)
@@ -131,121 +156,175 @@ class OutOfCore:
             packed[:, place] = strata
             place += 1
         if row.weights:
-            packed[:, place] = weights_of(self.recipe, part).view(np.int64)
-        return self.work.route(packed, leaves, plan.leaves)
+            packed[:, place] = weights_of(self._recipe, part).view(np.int64)
+        return self._work.route(packed, leaves, plan.leaves)
 
-    def group(self, plan: Plan, counts: NDArray[np.int64], report: Report, seen: Seen) -> None:
-        """Group every cell, two at a time, the largest first; those done already are left alone.
-
-        seen: called with what is made of each piece of a cell, and with None for cells left alone.
-        """
+    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+        """Group every cell; of those that an earlier run has done, only count what became."""
         assert plan.cell_of is not None
-        row = Row.of(plan)
-        leaves: list[list[int]] = [[] for _ in counts]
+        self._plan, row = plan, Row.of(plan)
+        leaves: list[list[int]] = [[] for _ in range(plan.n_cells)]
         for leaf, cell in enumerate(plan.cell_of.tolist()):
             leaves[cell].append(leaf)
-        waiting = [cell for cell in np.argsort(counts, kind="stable").tolist() if counts[cell] > 0]
-        total, done = int(counts.sum()), 0
-        turn = threading.Lock()
+        per_leaf = np.array(self._work.state["counts"])
+        counts = np.bincount(plan.cell_of, weights=per_leaf).astype(np.int64)
+        profiles = [profile.begin() for _ in counts]
 
-        def next_cell() -> int | None:
-            with turn:
-                return waiting.pop() if waiting else None
+        def group(cell: int, advance_cell: Advance) -> None:
+            packed = self._work.cell(leaves[cell], row.words, int(counts[cell]))
+            before = row.coded(plan, packed)
+            if self._work.is_done(cell):
+                published = self._work.kept(cell, row.published, self._borders)
+                profiles[cell].add_records(packed[:, 0], before, row.coded(plan, published))
+                if profile.links is not None:
+                    points = plan.place(row.coded(plan, published))
+                    profiles[cell].links.add(points, np.ones(len(points), np.int64))
+                return
+            strata = packed[:, row.published] if row.strata else None
+            weights = np.ascontiguousarray(packed[:, -1]).view(np.float64) if row.weights else None
+            block = group_cell(plan, cell, before, strata, weights, advance=advance_cell)
+            profiles[cell].add(plan, packed[:, 0], before, block)
+            values = [block.published(place) for place in range(len(before))]
+            published = row.pack(packed[:, 0], values)[:, : row.published]
+            self._work.keep(cell, published, self._borders)
 
-        def run() -> None:
-            nonlocal done
-            try:
-                while (cell := next_cell()) is not None:
-                    if self.work.is_done(cell):
-                        seen(None)
-                    else:
-                        self._group(plan, row, cell, leaves[cell], int(counts[cell]), seen)
-                    with turn:
-                        done += int(counts[cell])
-                        report(done / total)
-            except BaseException:
-                waiting.clear()
-                raise
+        with named_after(self.origin.name, self._work.folder):
+            each_cell(counts, group, advance)
+        for each in profiles:
+            profile.merge(each)
 
-        run_both(run, run)
+    def forget(self) -> None:
+        """The original stays where it is."""
 
-    def _group(
-        self, plan: Plan, row: Row, cell: int, leaves: Sequence[int], count: int, seen: Seen
-    ) -> None:
-        packed = self.work.cell(leaves, row.words, count)
-        for number, piece in enumerate(plan.pieces(count)):
-            words = packed[piece]
+    @contextmanager
+    def write(self, place: Place, advance: Advance) -> Iterator[_Draft]:
+        """Write the release part by part."""
+        path, plan = place.path, self._plan
+        if path is None:
+            raise OptionError(
+                "a release made on disk goes to a Parquet, Arrow or CSV file; write one of these, "
+                "or say engine=memory"
+            )
+        assert plan is not None
+        stream = self._stream_for(path)
+        schema = _published_schema(stream.schema, plan)
+        meant = digests_for(path, stream.origin)
+        rows = plan.rows - plan.dropped
+        with open_sink(path, schema, stream.origin, rows) as sink:
+            for table in self._ranges(stream, plan, list(schema.names), advance):
+                for batch in table.to_batches():
+                    sink.write(batch)
+                    meant.add(batch)
+        yield _Draft(path, schema, meant)
+        self._written = Path(place.address).absolute() if place.address != "-" else None
+
+    def recount(self, draft: _Draft | None, advance: Advance) -> Recount:
+        """Read the release back, compare it with what was meant, and count its classes."""
+        plan = self._plan
+        assert plan is not None
+        rows = plan.rows - plan.dropped
+        if draft is None:
+            tables = self._ranges(self._stream, plan, list(plan.counted), advance)
+            batches = (batch for table in tables for batch in table.to_batches())
+            return Recount(self._classes(batches, plan, rows, advance))
+        try:
+            back = read_back_stream(draft.path, draft.schema, self.origin)
+            there = digests_for(draft.path, self.origin)
+            classes = self._classes(_hashed(back.batches(), there), plan, rows, advance)
+        except InputError:
+            raise PromiseError(
+                "the written release cannot be read back, so it was not published"
+            ) from None
+        meant, found = draft.meant.of(), there.of()
+        return Recount(
+            classes,
+            complete=list(meant) == list(found) and back.rows == rows,
+            same={name: found.get(name) == digest for name, digest in meant.items()},
+            sha256=sha256_of(draft.path),
+        )
+
+    def close(self) -> None:
+        """Remove the work folder."""
+        self._work.close()
+
+    def _classes(
+        self, batches: Iterator[pa.RecordBatch], plan: Plan, rows: int, advance: Advance
+    ) -> Any:
+        folder = self._work.folder
+        with named_after(self.origin.name, folder):
+            return count_classes_in_parts(batches, plan.counted, rows, folder, advance)
+
+    def _stream_for(self, path: Path) -> Stream:
+        """The input as a file of another format wants it: with what texts say, not the texts."""
+        if self.origin.form != "csv" or form_of(str(path)) == "csv":
+            return self._stream
+        return open_stream(self.origin.path or "", self.origin.reading)
+
+    def _ranges(
+        self, stream: Stream, plan: Plan, names: Sequence[str], advance: Advance
+    ) -> Iterator[pa.Table]:
+        """Columns of the whole table in order, as they are published; every row read, once."""
+        row, dropped = Row.of(plan), 0
+        codings = {coding.name: place for place, coding in enumerate(plan.codings)}
+        # Rows are counted by what is read, so something has to be.
+        untouched = [name for name in names if name not in codings]
+        wanted = untouched or [plan.codings[0].name]
+        batches = stream.batches(wanted, report=advance)
+        for number, table in enumerate(_in_ranges(read_ahead(batches), self._range_rows)):
+            words, there = self._work.published(plan.n_cells, row.published, self._borders, number)
+            after = row.coded(plan, words)
             columns = [
-                coding.as_coded(*told)
-                for coding, told in zip(plan.codings, row.unpack(words), strict=True)
+                _entries(after[codings[name]]) if name in codings else table[name] for name in names
             ]
-            strata = words[:, row.published] if row.strata else None
-            weights = np.ascontiguousarray(words[:, -1]).view(np.float64) if row.weights else None
-            block = group_piece(plan, (cell, number), columns, strata, weights)
-            seen(block)
-            published = [block.published(place) for place in range(len(columns))]
-            words[:, : row.published] = row.pack(words[:, 0], published)[:, : row.published]
-        self.work.keep(cell, packed[:, : row.published], self.borders, leaves)
-
-    def ranges(self, plan: Plan, report: Report) -> Iterator[Range]:
-        """The whole table in order, as it is published; every row that was read, once."""
-        row = Row.of(plan)
-        dropped = 0
-        names = [name for name in self.stream.schema.names if name not in self.recipe.identifiers]
-        wanted = list(dict.fromkeys([*names, *self.recipe.quasi_identifiers]))
-        batches = self.stream.batches(wanted, report=report)
-        for number, table in enumerate(_in_ranges(read_ahead(batches), _RANGE_ROWS)):
-            words, there = self.work.published(plan.n_cells, row.published, self.borders, number)
-            before = plan.code(table)
-            after = [
-                coding.as_coded(*told)
-                for coding, told in zip(plan.codings, row.unpack(words), strict=True)
-            ]
-            kept = None
+            table = pa.table(columns, list(names))
             if not there.all():
-                kept = there
                 dropped += int((~there).sum())
-                before = [column.rows(kept) for column in before]
-                after = [column.rows(kept) for column in after]
-                table = table.filter(pa.array(kept))
-            yield Range(before, after, _replaced(table.select(names), after), kept)
+                table = table.filter(pa.array(there))
+            yield table
         if dropped != plan.dropped:
             raise PromiseError(f"{dropped - plan.dropped} rows did not come out of any cell")
 
-    def _parts(self, report: Report) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _parts(self, advance: Advance) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The columns that grouping looks at, in batches, each with the number of its first row."""
-        recipe = self.recipe
-        looked_at = [*recipe.quasi_identifiers, *recipe.within, *recipe.confidential]
-        looked_at += [] if recipe.weights is None else [recipe.weights]
-        names = list(dict.fromkeys(looked_at))
-        start = 0
-        for batch in read_ahead(self.stream.batches(names, report=report)):
+        recipe, start = self._recipe, 0
+        for batch in read_ahead(self._stream.batches(surveyed_columns(recipe), report=advance)):
             if recipe.weights is not None:
                 place = batch.schema.get_field_index(recipe.weights)
-                weights = readable(batch.column(place), self.stream.origin)
+                weights = readable(batch.column(place), self.origin)
                 batch = batch.set_column(place, recipe.weights, weights)
             yield start, batch
             start += batch.num_rows
 
+    def _check_space(self, plan: Plan) -> None:
+        """Refuse to begin what the disk cannot hold: rows before and after, and the release."""
+        needed = 2 * 8 * plan.rows * (len(plan.codings) + 2)
+        free = free_space(self._work.folder)
+        if free < needed:
+            raise OptionError(
+                f"work on disk needs about {needed / 1e9:.1f} GB in {self._work.folder.parent}, "
+                f"but {free / 1e9:.1f} GB are free; work elsewhere, or make room"
+            )
 
-def published_schema(schema: pa.Schema, plan: Plan) -> pa.Schema:
+
+def _published_schema(schema: pa.Schema, plan: Plan) -> pa.Schema:
     """The columns of the release and their types."""
+    for coding in plan.codings:
+        entries = _entries(coding.code(pa.array([], coding.type)))
+        place = schema.get_field_index(coding.name)
+        schema = schema.set(place, schema.field(place).with_type(entries.type))
     kept = [field for field in schema if field.name not in plan.recipe.identifiers]
-    empty = pa.schema(kept, schema.metadata).empty_table()
-    return _replaced(
-        empty, [coding.code(pa.array([], coding.type)) for coding in plan.codings]
-    ).schema
+    return pa.schema(kept, schema.metadata)
 
 
-def _replaced(table: pa.Table, after: Sequence[Coded]) -> pa.Table:
-    """The table with the columns that are published instead."""
-    for column in after:
-        blank = np.zeros(column.values.size, bool) if column.missing is None else column.missing
-        entries = decode(column, column.values, blank)
-        place = table.schema.get_field_index(column.name)
-        field = table.schema.field(place)
-        table = table.set_column(place, field.with_type(entries.type), entries)
-    return table
+def _entries(column: Coded) -> pa.Array:
+    blank = np.zeros(column.values.size, bool) if column.missing is None else column.missing
+    return decode(column, column.values, blank)
+
+
+def _hashed(batches: Iterator[pa.RecordBatch], digests: Digests) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        digests.add(batch)
+        yield batch
 
 
 def _in_ranges(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:

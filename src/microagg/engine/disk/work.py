@@ -1,26 +1,27 @@
-"""The work folder of a large release: rows by cell, results by cell, and how far it got.
+"""The work folder of a release made on disk: rows by cell, results by cell, and how far it got.
 
 Everything in it is raw 64-bit words, a row after another: the number of the row, the numbers of its
-quasi-identifiers, marks of those that are missing, and what else a cell must know. It lies beside
-the release it is for, hidden and for one user only, and goes when the release is there.
+quasi-identifiers, marks of those that are missing, and what else a cell must know. It is for one
+user only, and goes when the release that was made in it does.
 """
 
-import fcntl
 import json
 import os
 import shutil
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError, PromiseError
-from microagg.base.files import whole_file
+from microagg.base.files import lock, whole_file
+from microagg.columns.coded import Coded
 from microagg.engine.plan import DROPPED, Plan
 
 Words = NDArray[np.int64]
@@ -80,12 +81,41 @@ class Row:
             columns.append((values, missing if missing.any() else None))
         return columns
 
+    def coded(self, plan: Plan, packed: Words) -> list[Coded]:
+        """The quasi-identifiers of some rows."""
+        return [
+            coding.as_coded(*numbers)
+            for coding, numbers in zip(plan.codings, self.unpack(packed), strict=True)
+        ]
+
 
 class Work:
-    """A work folder, locked while it is used."""
+    """A work folder, locked while it is used; two runs cannot have it at the same time.
 
-    def __init__(self, folder: Path) -> None:
+    Emptied unless an earlier run is resumed. It is removed by `close`, or at last when nobody holds
+    it any more; so only what a run leaves that was killed can be resumed.
+    """
+
+    def __init__(self, folder: Path, resume: bool) -> None:
         self.folder = folder
+        if resume and not folder.is_dir():
+            raise OptionError(
+                f"there is nothing to resume: no run left {folder.name} behind; leave out --resume"
+            )
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        stream = (folder / "lock").open("a")
+        if not lock(stream, wait=False):
+            stream.close()
+            raise InputError(
+                f"another run is at work in {folder.name} right now; wait for it, or name another"
+            )
+        self._end = weakref.finalize(self, _remove, folder, stream)
+        if not resume:
+            self.clear()
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._end()
 
     def __getitem__(self, name: str) -> Path:
         return self.folder / name
@@ -133,15 +163,19 @@ class Work:
             packed = packed[np.argsort(packed[:, 0], kind="stable")]
         return packed
 
-    def keep(self, cell: int, packed: Words, borders: Words, leaves: Sequence[int]) -> None:
+    def keep(self, cell: int, packed: Words, borders: Words) -> None:
         """Keep what a cell publishes, and where each range of rows begins in it."""
         temporary = self[f"cell-{cell}.part"]
         with temporary.open("wb") as stream:
             stream.write(np.searchsorted(packed[:, 0], borders).data)
             stream.write(np.ascontiguousarray(packed).data)
         temporary.rename(self._cell(cell))
-        for leaf in leaves:
-            self._leaf(leaf).unlink(missing_ok=True)
+
+    def kept(self, cell: int, words: int, borders: Words) -> Words:
+        """What a cell publishes, in order."""
+        with self._cell(cell).open("rb") as stream:
+            stream.seek(8 * borders.size)
+            return np.fromfile(stream, np.int64).reshape(-1, words)
 
     def is_done(self, cell: int) -> bool:
         """Whether what the cell publishes is here."""
@@ -186,42 +220,24 @@ class Work:
 
 
 def work_path(target: Path) -> Path:
-    """Where the work folder of a release lies."""
+    """Where the work folder of a release lies that is made for one place."""
     return target.with_name(f".{target.name}.parts")
 
 
 @contextmanager
-def open_work(target: Path, resume: bool) -> Iterator[Work]:
-    """The work folder of a release, emptied unless an earlier run is resumed.
+def named_after(target: str, folder: Path) -> Iterator[None]:
+    """Failures of the disk in a work folder speak of the release, not of files nobody knows."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno is None or not _is_within(failure.filename, folder):
+            raise
+        raise OSError(failure.errno, os.strerror(failure.errno), target) from None
 
-    It is removed at the end, also after a failure; only what a run leaves that was killed can be
-    resumed. Two runs cannot have it at the same time.
-    """
-    folder = work_path(target)
-    if resume and not folder.is_dir():
-        raise OptionError(
-            f"there is nothing to resume: no run for {target.name} was cut off; leave out --resume"
-        )
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(
-                f"another run is making {target.name} right now; wait for it, or name another file"
-            ) from None
-        work = Work(folder)
-        if not resume:
-            work.clear()
-        try:
-            yield work
-        except OSError as failure:
-            # The name of a file in here would tell nobody where room is needed.
-            if failure.errno is None or not _is_within(failure.filename, folder):
-                raise
-            raise OSError(failure.errno, os.strerror(failure.errno), str(target)) from None
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+
+def _remove(folder: Path, stream: IO[str]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    stream.close()
 
 
 def _is_within(name: object, folder: Path) -> bool:
@@ -231,5 +247,4 @@ def _is_within(name: object, folder: Path) -> bool:
 def free_space(folder: Path) -> int:
     """Bytes that are free where a folder is, or will be."""
     there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
-    found = os.statvfs(there)
-    return found.f_bavail * found.f_frsize
+    return shutil.disk_usage(there).free

@@ -9,7 +9,9 @@ the plan and counts, never the table.
 import math
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +19,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.base.groups import Partition
+from microagg.base.progress import Report as Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
-from microagg.columns.profile import Tally
-from microagg.engine.plan import Plan, make_plan
+from microagg.engine.plan import Plan
+from microagg.engine.profile import Profile
+from microagg.engine.protocol import Place, Recount
 from microagg.engine.sample import SAMPLED, Sample
-from microagg.engine.spark import tasks
-from microagg.engine.spark.session import plainly
-from microagg.engine.spark.sources import Source, column
+from microagg.engine.spark import files, tasks
+from microagg.engine.spark.session import plainly, session_for
+from microagg.engine.spark.sources import column, open_source
+from microagg.engine.survey import Survey, surveyed_columns
+from microagg.table.classes import Classes
+from microagg.table.opening import Origin, check_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,179 +45,233 @@ _MOST_TASKS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Protected:
-    """What Spark made of a table.
+class _Draft:
+    """A folder of files without a name yet, and what these are to hold."""
 
-    kept: the rows as they are published, which Spark holds, with what goes beside them.
-    data: the rows alone, under their names, in order if that was asked for.
-    sample: rows of the original; figures: what became of the quasi-identifiers.
-    """
-
-    kept: "DataFrame"
-    data: "DataFrame"
-    plan: Plan
-    sample: pa.Table
-    figures: Tally
+    room: Path
+    meant: dict[str, tasks.Part]
 
 
-def protect_source(
-    opened: Source,
-    recipe: Recipe,
-    plan: Plan | None = None,
-    ordered: bool = False,
-    cell_rows: int | None = None,
-) -> Protected:
-    """Plan, if there is no plan yet, and publish."""
-    if ordered and not opened.ordered:
-        raise OptionError(
-            "ordered needs rows that have numbers, and only those of Parquet files have; leave it "
-            "out, or write the table as Parquet first"
-        )
-    with plainly("look at the table"):
-        seen = _look(opened, recipe)
-    told = opened.told(seen.digest)
-    if plan is None:
-        plan = make_plan(seen.survey, told, cell_rows)
-    elif plan.source.get("sha256") != told["sha256"]:
-        raise InputError("the plan was made for another table, or this one was changed since")
-    sample, _ = seen.survey.sample.result()
-    if plan.cell_of is None:
-        with plainly("count the cells"):
-            plan = plan.with_counts(_count(opened, plan))
-    figures = Tally(plan.code(sample), [coding.origin for coding in plan.codings])
-    with plainly("group the cells"):
-        kept = _publish(opened, plan, figures).persist()
+class Spark:
+    """A table that Spark reads; see `Engine`."""
+
+    name = "spark"
+    writes_folders = True
+
+    def __init__(
+        self,
+        table: Any,
+        recipe: Recipe,
+        master: str | None = None,
+        session: Any = None,
+        *,
+        ordered: bool = False,
+        sampled: int = SAMPLED,
+    ) -> None:
+        """sampled: how many rows the plan and the report are made from."""
+        self._session, self._ours = session_for(session, master)
         try:
-            _add_up(kept, figures)
-            data = _under_names(kept, opened, recipe, ordered)
+            with plainly("read the table"):
+                self._source = source = open_source(table, recipe, self._session)
+            check_columns(recipe.columns(), source.names)
+            if ordered and not source.ordered:
+                raise OptionError(
+                    "ordered needs rows that have numbers, which those of Parquet files and of a "
+                    "CSV file on this machine have; leave it out, or write the table as Parquet"
+                )
         except BaseException:
-            kept.unpersist()
+            self.close()
             raise
-    return Protected(kept, data, plan, sample, figures)
+        self.origin = Origin(
+            source.name, source.form, recipe.reading.as_reading(), source.layout, source.path
+        )
+        self.notes, self.rows, self.keeps_order = tuple(source.notes), source.rows, ordered
+        self.columns = tuple(name for name in source.names if name not in recipe.identifiers)
+        self.sha256 = ""
+        self._recipe, self._sampled = recipe, sampled
+        self._plan: Plan | None = None
+        self._kept: DataFrame | None = None
 
+    @property
+    def data(self) -> "DataFrame":
+        """The protected table, whose rows Spark holds until the release is closed."""
+        from pyspark.sql import functions as f
 
-def class_sizes(
-    data: "DataFrame", names: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many records look alike: the sizes of classes, in order, and how many are of each.
+        assert self._kept is not None
+        rows = self._kept.orderBy(tasks.KEY) if self.keeps_order else self._kept
+        return rows.select(
+            *(f.col(f"c{place}").alias(name) for place, name in enumerate(self.columns))
+        )
 
-    Counted anew on the rows themselves. Missing equals missing, NaN equals NaN.
-    """
-    with plainly("count the release"):
-        columns = [column(name).alias(f"c{place}") for place, name in enumerate(names)]
-        classes = data.select(*columns).groupBy(*(f"c{place}" for place in range(len(names))))
-        sizes = classes.count().select("count").toDF("size")
-        found = sizes.groupBy("size").count().collect()
-    return tuple(np.array(sorted(map(tuple, found)), np.int64).reshape(-1, 2).T)  # type: ignore[return-value]
+    @property
+    def partition(self) -> Partition:
+        """Who was grouped with whom is known cell by cell only."""
+        raise OptionError(
+            "who was grouped with whom is not held for a release made on Spark; say engine=memory"
+        )
 
+    def survey(self, advance: Advance) -> Survey:
+        """One look at every record, by the workers."""
+        with plainly("look at the table"):
+            wanted = self._sampled + _MARGIN * math.isqrt(self._sampled)
+            limit = int(2**64 * min(1.0, wanted / self.rows)) - 1
+            seen = self._seen(limit)
+            # Where rows have no numbers, equal ones have equal hashes, and a limit may miss many.
+            if seen.survey.sample.held < min(self._sampled, self.rows):
+                seen = self._seen(None)
+        if seen.survey.rows != self.rows:
+            raise InputError("the table was changed while it was looked at; start again")
+        self.sha256 = self._source.sha256_with(seen.digest)
+        advance(1.0)
+        return seen.survey
 
-def _look(opened: Source, recipe: Recipe) -> tasks.Seen:
-    """What the workers saw of the table, put together, with a sample."""
-    wanted = SAMPLED + _MARGIN * math.isqrt(SAMPLED)
-    limit = int(2**64 * min(1.0, wanted / opened.rows)) - 1
-    seen = _seen(opened, recipe, limit)
-    # Where rows have no numbers, equal ones have equal hashes, and a limit may miss too many.
-    if seen.survey.sample.held < min(SAMPLED, opened.rows):
-        seen = _seen(opened, recipe, None)
-    if seen.survey.rows != opened.rows:
-        raise InputError("the table was changed while it was looked at; start again")
-    return seen
+    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+        """How many rows each leaf has."""
+        names, text = surveyed_columns(self._recipe), plan.to_json()
 
+        def count(batches: Iterator[pa.RecordBatch]) -> Any:
+            return tasks.count(batches, text, names)
 
-def _seen(opened: Source, recipe: Recipe, limit: int | None) -> tasks.Seen:
-    names = _looked_at(recipe)
+        with plainly("count the cells"):
+            parts = self._source.columns(names).mapInArrow(count, _FOUND).collect()
+        counts = np.asarray(sum(np.frombuffer(part, np.int64) for (part,) in parts))
+        if int(counts.sum()) + plan.dropped != plan.rows:
+            raise PromiseError("not every row found its cell; the table may have been changed")
+        advance(1.0)
+        return counts
 
-    def look(batches: Iterator[pa.RecordBatch]) -> Any:
-        return tasks.look(batches, recipe, names, limit)
+    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+        """Every row that stays, cell by cell, as it is published."""
+        from pyspark.sql import functions as f
 
-    found = opened.columns(names).mapInArrow(look, _FOUND)
-    seen: tasks.Seen | None = None
-    sample = Sample()
-    # Without a limit parts come one at a time: each may bring as many rows as are wanted in all.
-    for (part,) in found.collect() if limit is not None else found.toLocalIterator():
-        theirs: tasks.Seen = pickle.loads(part)
-        sample.merge(theirs.survey.sample)
+        self._plan = plan
+        with plainly("group the cells"):
+            self._kept = self._published(plan, profile).persist()
+            told = self._kept.where(f.col(tasks.FIGURES).isNotNull())
+            parts = told.select(tasks.FIGURES).collect()
+        made = sorted((pickle.loads(part) for (part,) in parts), key=lambda each: each[0])
+        for _, theirs in made:
+            profile.merge(theirs)
+        advance(1.0)
+
+    def forget(self) -> None:
+        """The original stays where it is."""
+
+    @contextmanager
+    def write(self, place: Place, advance: Advance) -> Iterator[_Draft]:
+        """Write a folder of files."""
+        assert place.path is not None
+        suffix = files.suffix_for(place.address, self.origin)
+        with plainly("write the release"):
+            meant = files.write_parts(self.data, place.path, suffix, self.origin)
+        advance(1.0)
+        yield _Draft(place.path, meant)
+
+    def recount(self, draft: _Draft | None, advance: Advance) -> Recount:
+        """Count the classes of what was written, and compare its contents with what was meant."""
+        plan = self._plan
+        assert plan is not None
+        if draft is None:
+            with plainly("count the release"):
+                return Recount(_classes(self.data, plan.counted))
+        session, room, meant = self._session, draft.room, draft.meant
+        try:
+            with plainly("read the release back"):
+                found = files.digests_of(session, room, meant, self.origin)
+                columns = files.read_columns(session, room, meant, plan.counted, self.origin)
+                classes = _classes(columns, columns.columns)
+        except InputError:
+            raise PromiseError(
+                "the written release cannot be read back, so it was not published"
+            ) from None
+        rows = sum(part.rows for part in found.values())
+        same = {
+            name: all(found[part].digests.get(name) == meant[part].digests[name] for part in meant)
+            for name in self.columns
+        }
+        advance(1.0)
+        complete = rows == plan.rows - plan.dropped and found.keys() == meant.keys()
+        return Recount(classes, complete, same, files.sha256_of_files(room))
+
+    def close(self) -> None:
+        """Let Spark forget the rows; a session that was started for them ends."""
+        if getattr(self, "_kept", None) is not None and not self._ours:
+            self._kept.unpersist()  # type: ignore[union-attr]
+        if self._ours:
+            self._session.stop()
+            self._ours = False
+
+    def _seen(self, limit: int | None) -> tasks.Seen:
+        """What the workers saw of the table, put together, with a sample."""
+        names, recipe, size = surveyed_columns(self._recipe), self._recipe, self._sampled
+
+        def look(batches: Iterator[pa.RecordBatch]) -> Any:
+            return tasks.look(batches, recipe, names, size, limit)
+
+        found = self._source.columns(names).mapInArrow(look, _FOUND)
+        seen: tasks.Seen | None = None
+        sample = Sample(size)
+        # Without a limit parts come one at a time: each may bring as many rows as are wanted.
+        for (part,) in found.collect() if limit is not None else found.toLocalIterator():
+            theirs: tasks.Seen = pickle.loads(part)
+            sample.merge(theirs.survey.sample)
+            if seen is None:
+                seen = theirs
+            else:
+                seen.merge(theirs)
         if seen is None:
-            seen = theirs
+            raise InputError("the table was changed while it was looked at; start again")
+        seen.survey.sample = sample
+        return seen
+
+    def _published(self, plan: Plan, profile: Profile) -> "DataFrame":
+        from pyspark.sql import functions as f
+        from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
+
+        source, recipe = self._source, plan.recipe
+        needed = {*surveyed_columns(recipe), *self.columns}
+        names = [name for name in source.names if name in needed]
+        fields = [source.fields[source.names.index(name)] for name in names]
+        inside = [StructField(f"c{place}", each.dataType) for place, each in enumerate(fields)]
+        marks = [StructField(tasks.KEY, LongType()), StructField(tasks.TIE, LongType())]
+        text, begun = plan.to_json(), pickle.dumps(profile.begin())
+
+        def send(batches: Iterator[pa.RecordBatch]) -> Any:
+            return tasks.send(batches, text, names)
+
+        def publish(key: Any, rows: pa.Table) -> pa.Table:
+            return tasks.publish(key[0].as_py(), rows, text, begun, names)
+
+        frame = source.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
+        cell = StructField(tasks.CELL, IntegerType())
+        sent = frame.mapInArrow(send, StructType([*inside, *marks, cell]))
+        count = min(plan.n_cells, _MOST_TASKS)
+        # A fixed number of tasks, which Spark does not change on the way: one a cell, if it can.
+        if hasattr(sent, "repartitionById"):
+            dealt = sent.repartitionById(count, f.col(tasks.CELL))
         else:
-            seen.merge(theirs)
-    if seen is None:
-        raise InputError("the table was changed while it was looked at; start again")
-    seen.survey.sample = sample
-    return seen
+            dealt = sent.repartition(count, tasks.CELL)
+        published = [
+            StructField(each.name, _published_type(plan, name, each.dataType))
+            for name, each in zip(names, inside, strict=True)
+            if name not in recipe.identifiers
+        ]
+        schema = StructType([*published, marks[0], StructField(tasks.FIGURES, BinaryType())])
+        made = dealt.groupBy(tasks.CELL).applyInArrow(publish, schema)
+        order = [f"c{names.index(name)}" for name in self.columns]
+        return made.select(*order, tasks.KEY, tasks.FIGURES).toDF(
+            *(f"c{place}" for place in range(len(order))), tasks.KEY, tasks.FIGURES
+        )
 
 
-def _count(opened: Source, plan: Plan) -> NDArray[np.int64]:
-    """How many rows each leaf has."""
-    names, text = _looked_at(plan.recipe), plan.to_json()
-
-    def count(batches: Iterator[pa.RecordBatch]) -> Any:
-        return tasks.count(batches, text, names)
-
-    parts = opened.columns(names).mapInArrow(count, _FOUND).collect()
-    counts = sum(np.frombuffer(part, np.int64) for (part,) in parts)
-    if int(np.sum(counts)) + plan.dropped != plan.rows:
-        raise PromiseError("not every row found its cell; the table may have been changed")
-    return np.asarray(counts)
-
-
-def _publish(opened: Source, plan: Plan, figures: Tally) -> "DataFrame":
-    """Every row that stays, cell by cell, as it is published."""
-    from pyspark.sql import functions as f
-    from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
-
-    recipe = plan.recipe
-    needed = {*_looked_at(recipe), *(n for n in opened.names if n not in recipe.identifiers)}
-    names = [name for name in opened.names if name in needed]
-    fields = [opened.fields[opened.names.index(name)] for name in names]
-    inside = [StructField(f"c{place}", each.dataType) for place, each in enumerate(fields)]
-    marks = [StructField(tasks.KEY, LongType()), StructField(tasks.TIE, LongType())]
-    text, tally = plan.to_json(), pickle.dumps(figures)
-
-    def send(batches: Iterator[pa.RecordBatch]) -> Any:
-        return tasks.send(batches, text, names)
-
-    def publish(key: Any, rows: pa.Table) -> pa.Table:
-        return tasks.publish(key[0].as_py(), rows, text, tally, names)
-
-    frame = opened.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
-    cell = StructField(tasks.CELL, IntegerType())
-    sent = frame.mapInArrow(send, StructType([*inside, *marks, cell]))
-    count = min(plan.n_cells, _MOST_TASKS)
-    # A fixed number of tasks, which Spark does not change on the way: one a cell, if it can.
-    if hasattr(sent, "repartitionById"):
-        dealt = sent.repartitionById(count, f.col(tasks.CELL))
-    else:
-        dealt = sent.repartition(count, tasks.CELL)
-    published = [
-        StructField(each.name, _published_type(plan, name, each.dataType))
-        for name, each in zip(names, inside, strict=True)
-        if name not in recipe.identifiers
-    ]
-    schema = StructType([*published, marks[0], StructField(tasks.FIGURES, BinaryType())])
-    made = dealt.groupBy(tasks.CELL).applyInArrow(publish, schema)
-    kept = [name for name in names if name not in recipe.identifiers]
-    order = [f"c{names.index(name)}" for name in kept]
-    return made.select(*order, tasks.KEY, tasks.FIGURES).toDF(
-        *(f"c{place}" for place in range(len(kept))), tasks.KEY, tasks.FIGURES
-    )
-
-
-def _add_up(kept: "DataFrame", figures: Tally) -> None:
-    """Put the figures of all cells together, always in the same order."""
-    from pyspark.sql import functions as f
-
-    told = kept.where(f.col(tasks.FIGURES).isNotNull()).select(tasks.KEY, tasks.FIGURES).collect()
-    for _, part in sorted(tuple(row) for row in told):
-        figures.merge(pickle.loads(part))
-
-
-def _under_names(kept: "DataFrame", opened: Source, recipe: Recipe, ordered: bool) -> "DataFrame":
-    from pyspark.sql import functions as f
-
-    names = [name for name in opened.names if name not in recipe.identifiers]
-    rows = kept.orderBy(tasks.KEY) if ordered else kept
-    return rows.select(*(f.col(f"c{place}").alias(name) for place, name in enumerate(names)))
+def _classes(data: "DataFrame", names: Sequence[str]) -> Classes:
+    """How many records share their values. Missing equals missing, NaN equals NaN."""
+    columns = [column(name).alias(f"c{place}") for place, name in enumerate(names)]
+    classes = data.select(*columns).groupBy(*(f"c{place}" for place in range(len(names))))
+    sizes = classes.count().select("count").toDF("size")
+    found = sorted(map(tuple, sizes.groupBy("size").count().collect()))
+    size, times = np.array(found, np.int64).reshape(-1, 2).T
+    return Classes(size, times, int(size[0]))
 
 
 def _published_type(plan: Plan, name: str, given: Any) -> Any:
@@ -222,9 +284,3 @@ def _published_type(plan: Plan, name: str, given: Any) -> Any:
             entries = decode(empty, empty.values, np.zeros(0, bool))
             return given if entries.type == coding.type else DoubleType()
     return given
-
-
-def _looked_at(recipe: Recipe) -> list[str]:
-    names = [*recipe.quasi_identifiers, *recipe.within, *recipe.confidential]
-    names += [] if recipe.weights is None else [recipe.weights]
-    return list(dict.fromkeys(names))

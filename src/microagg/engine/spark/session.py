@@ -69,10 +69,13 @@ def active_session() -> "SparkSession | None":
     return found
 
 
-def session_for(session: Any) -> "SparkSession":
-    """The session given, the one there is, or one of our own on this machine."""
+def session_for(session: Any, master: str | None = None) -> tuple["SparkSession", bool]:
+    """The session given, the one there is, or a new one; and whether it is new.
+
+    master: of a new one: a cluster, or this machine.
+    """
     session = session or active_session()
-    return start_session() if session is None else session
+    return (start_session(master or "local[*]"), True) if session is None else (session, False)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class Source:
     form: str
     sha256: str | None = None
     path: Path | None = None
-    delimiter: str = ","
+    layout: Any = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -63,14 +63,13 @@ class Source:
         places = [self.names.index(name) for name in names]
         return self.frame.select(*(f"c{place}" for place in places), KEY, TIE)
 
-    def told(self, digest: Any) -> dict[str, Any]:
+    def sha256_with(self, digest: Any) -> str:
         """What tells this table from another; digest: sums over hashes of its rows."""
-        sha256 = self.sha256
-        if sha256 is None:
-            types = [(each.name, each.dataType.simpleString()) for each in self.fields]
-            content = json.dumps([types, self.rows, digest.tolist()])
-            sha256 = hashlib.sha256(content.encode()).hexdigest()
-        return {"name": self.name, "sha256": sha256, "rows": self.rows}
+        if self.sha256 is not None:
+            return self.sha256
+        types = [(each.name, each.dataType.simpleString()) for each in self.fields]
+        content = json.dumps([types, self.rows, digest.tolist()])
+        return hashlib.sha256(content.encode()).hexdigest()
 
 
 def open_source(source: Any, recipe: Recipe, session: "SparkSession") -> Source:
@@ -93,10 +92,7 @@ def open_source(source: Any, recipe: Recipe, session: "SparkSession") -> Source:
         raise InputError(f"{path} cannot be read: there is no such file or folder")
     name = Path(address).name
     if form == "csv":
-        from microagg.engine.spark.text import read_csv
-
-        frame, delimiter, sha256, notes = read_csv(session, address, path, recipe)
-        return _numbered(frame, form, name, sha256, path, delimiter, notes)
+        return _of_text(session, address, path, recipe)
     if path is None or (path.is_dir() and any(each.is_dir() for each in path.iterdir())):
         return _numbered(session.read.parquet(address), form, name, path=path)
     sha256 = open_parts(path).sha256
@@ -155,14 +151,26 @@ def _of_files(
     return Source(numbered, frame.schema.fields, rows, True, name, "parquet", sha256, path)
 
 
+def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: Recipe) -> Source:
+    from microagg.engine.spark.text import read_file, read_texts
+
+    name = Path(address).name
+    if path is None or not path.is_file():
+        return _numbered(read_texts(session, address, recipe.reading), "csv", name, path)
+    frame, parts = read_file(session, path, recipe.reading, recipe.quasi_identifiers)
+    fields = [
+        type(each)(column_name, each.dataType, each.nullable)
+        for column_name, each in zip(parts.schema.names, frame.schema.fields, strict=False)
+    ]
+    layout, notes = parts.layout, list(parts.notes)
+    return Source(frame, fields, parts.rows, True, name, "csv", parts.sha256, path, layout, notes)
+
+
 def _numbered(
     frame: "DataFrame",
     form: str,
     name: str,
-    sha256: str | None = None,
     path: Path | None = None,
-    delimiter: str = ",",
-    notes: Sequence[str] = (),
 ) -> Source:
     """Any other table; the rows are counted."""
     from pyspark.sql import functions as f
@@ -189,7 +197,7 @@ def _numbered(
     if rows == 0:
         raise InputError(f"{name} has no rows: there is nothing to group")
     fields = frame.schema.fields
-    return Source(numbered, fields, rows, ordered, name, form, sha256, path, delimiter, list(notes))
+    return Source(numbered, fields, rows, ordered, name, form, None, path)
 
 
 def _in_place(frame: "DataFrame") -> list["Column"]:

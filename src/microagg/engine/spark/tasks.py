@@ -5,29 +5,32 @@ a part that was lost with its worker is made again as it was.
 """
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
-from microagg.columns.profile import Tally
 from microagg.engine.block import group_cell
 from microagg.engine.plan import DROPPED, Plan
+from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
 from microagg.engine.survey import Survey, weights_of
+from microagg.table.digests import digests_for, read_back_stream
+from microagg.table.formats import form_of
+from microagg.table.opening import Origin
+from microagg.table.sinks import open_sink
 
 # Beside the columns, which stand first: the number of a row, and what tells apart rows that share
 # one; later the cell, or the figures of a cell in the first of its rows.
 KEY, TIE, CELL, FIGURES = "key", "tie", "cell", "figures"
-_GROUP_ROWS = 1 << 17
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -53,14 +56,16 @@ class Seen:
         self.digest += other.digest
 
 
-def look(batches: Batches, recipe: Recipe, names: Sequence[str], limit: int | None) -> Batches:
+def look(
+    batches: Batches, recipe: Recipe, names: Sequence[str], sampled: int, limit: int | None
+) -> Batches:
     """Look at every row of a part, once; sample those whose hashes are below the limit."""
     seen = None
     for batch in batches:
         part = _named(batch, names)
         if seen is None:
             seen = Seen(Survey(recipe, part.schema))
-            seen.survey.sample = Sample(limit=limit)
+            seen.survey.sample = Sample(sampled, limit)
         seen.add(part, _numbers(batch, KEY), _numbers(batch, TIE))
     if seen is not None:
         yield _one(pickle.dumps(seen))
@@ -89,7 +94,7 @@ def send(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
 
 
 def publish(
-    cell: int, rows: pa.Table, plan_text: str, figures: bytes, names: Sequence[str]
+    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Sequence[str]
 ) -> pa.Table:
     """The rows of one cell as they are published, in order, without identifiers."""
     plan = _parsed(plan_text)
@@ -107,10 +112,9 @@ def publish(
     for place, column in enumerate(before):
         entries = decode(column, block.centres[place], block.empty[place])
         columns[column.name] = entries.take(labels)
-    tally: Tally = pickle.loads(figures)
-    after = [coding.as_coded(*block.published(place)) for place, coding in enumerate(plan.codings)]
-    tally.add(before, after)
-    told = pa.array([pickle.dumps(tally)], pa.binary())
+    profile: Profile = pickle.loads(begun)
+    profile.add(plan, _numbers(rows, KEY), before, block)
+    told = pa.array([pickle.dumps((cell, profile))], pa.binary())
     return pa.table(
         {
             **{
@@ -124,7 +128,19 @@ def publish(
     )
 
 
-def write(batches: Batches, names: Sequence[str], folder: str) -> Batches:
+@dataclass(frozen=True)
+class Part:
+    """A file of a release: its name, its columns, and hashes of what they hold or are to hold."""
+
+    name: str
+    rows: int
+    schema: pa.Schema
+    digests: dict[str, str]
+
+
+def write(
+    batches: Batches, names: Sequence[str], folder: str, suffix: str, origin: Origin
+) -> Batches:
     """Write the rows of a part to a file named after it, to the byte the same whoever does it."""
     from pyspark import TaskContext
 
@@ -132,13 +148,56 @@ def write(batches: Batches, names: Sequence[str], folder: str) -> Batches:
     assert task is not None
     parts = [_named(batch, names) for batch in batches]
     rows = sum(part.num_rows for part in parts)
-    if rows:
-        home = Path(folder) / f"part-{task.partitionId():05}.parquet"
-        # The same part may be written twice at the same time, if Spark takes a worker for lost.
-        temporary = home.with_name(f".{home.name}.{task.taskAttemptId()}")
-        pq.write_table(pa.Table.from_batches(parts), temporary, row_group_size=_GROUP_ROWS)
-        temporary.replace(home)
-    yield _one(rows.to_bytes(8, "little"))
+    if not rows:
+        yield _one(b"")
+        return
+    home = Path(folder) / f"part-{task.partitionId():05}{suffix}"
+    # The same part may be written twice at the same time, if Spark takes a worker for lost.
+    temporary = home.with_name(f".{task.taskAttemptId()}.{home.name}")
+    schema, meant = parts[0].schema, digests_for(home, origin)
+    with open_sink(temporary, schema, origin, rows) as sink:
+        for part in parts:
+            sink.write(part)
+            meant.add(part)
+    temporary.replace(home)
+    yield _one(pickle.dumps(Part(home.name, rows, schema, meant.of())))
+
+
+def read_digests(batches: Batches, meant: Mapping[str, Part], origin: Origin) -> Batches:
+    """What the files at some paths hold."""
+    for path in _paths(batches):
+        part = meant[path.name]
+        back = read_back_stream(path, part.schema, origin)
+        digests = digests_for(path, origin)
+        for batch in back.batches():
+            digests.add(batch)
+        yield _one(pickle.dumps(replace(part, rows=back.rows, digests=digests.of())))
+
+
+def read_columns(
+    batches: Batches, meant: Mapping[str, Part], names: Sequence[str], origin: Origin
+) -> Batches:
+    """Some columns of the files at some paths, as `columns_read` says."""
+    for path in _paths(batches):
+        part = meant[path.name]
+        schema = columns_read(part, names)
+        for batch in read_back_stream(path, part.schema, origin).batches(list(names)):
+            arrays = [
+                column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema.names)
+
+
+def columns_read(part: Part, names: Sequence[str]) -> pa.Schema:
+    """Columns by place; of text files as text, for parts of a column may be numbers in one only."""
+    is_text = form_of(part.name) == "csv"
+    kinds = [pa.string() if is_text else part.schema.field(name).type for name in names]
+    return pa.schema([(f"c{place}", kind) for place, kind in enumerate(kinds)])
+
+
+def _paths(batches: Batches) -> Iterator[Path]:
+    for batch in batches:
+        yield from map(Path, batch.column(0).to_pylist())
 
 
 def _leaves(plan: Plan, part: pa.RecordBatch) -> NDArray[np.int64]:

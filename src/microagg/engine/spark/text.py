@@ -1,74 +1,84 @@
-"""CSV for Spark: everything stays text as it is written, but for the columns to be protected."""
+"""Text files for Spark: read as text, and understood by the same rules as everywhere."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.base.recipe import Recipe
-from microagg.engine.spark.sources import column
-from microagg.table.formats.csv.layout import outline
-from microagg.table.opening import check_columns
+from microagg.base.progress import silent
+from microagg.base.recipe import ReadingSettings
+from microagg.engine.spark.tasks import KEY, TIE
+from microagg.table.formats.csv.streams import open_parts
+from microagg.table.parts import Parts
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _TABS = (".tsv", ".tab")
-_WHOLE = r"^[+-]?(0|[1-9]\d*)$"
-# A leading zero makes a code of it, as in postal codes.
-_NUMBER = r"^[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
-_DAY = r"^\d{4}-\d\d-\d\d$"
-_MOMENT = r"^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?$"
-_TRUTH = r"^(true|false|True|False|TRUE|FALSE)$"
-# In order: the first that all fields of a column are.
-_KINDS = (
-    (_WHOLE, "bigint"),
-    (_NUMBER, "double"),
-    (_TRUTH, "boolean"),
-    (_DAY, "date"),
-    (_MOMENT, "timestamp_ntz"),
-)
 
 
-def read_csv(
-    session: "SparkSession", address: str, path: Path | None, recipe: Recipe
-) -> tuple["DataFrame", str, str | None, list[str]]:
-    """The table, its delimiter, the hash of its bytes if they are at hand, and notes.
-
-    A record must stand in one line. One look at the quasi-identifiers says what they are.
-    """
-    from pyspark.sql import functions as f
-
-    reading = recipe.reading
+def read_texts(session: "SparkSession", address: str, reading: ReadingSettings) -> "DataFrame":
+    """A text file that is not at hand, or a folder of them: all columns are text."""
     delimiter = reading.delimiter or ("\t" if Path(address).suffix.lower() in _TABS else ",")
-    encoding = reading.encoding or "utf-8"
-    decimal: str = reading.decimal or "."
-    sha256, notes = None, []
-    if path is not None and path.is_file():
-        found = outline(path, reading.as_reading())
-        delimiter, encoding = found.layout.delimiter, found.layout.encoding
-        decimal, sha256, notes = found.layout.decimal, found.sha256, found.notes
+    return _texts(session, address, delimiter, reading.encoding or "utf-8")
+
+
+def read_file(
+    session: "SparkSession", path: Path, reading: ReadingSettings, typed: tuple[str, ...]
+) -> tuple["DataFrame", Parts]:
+    """A text file on this machine: its columns by place, the numbers of its rows, and what it is.
+
+    It is looked over here, which settles what the columns are that are to be understood. A record
+    must stand in one line.
+    """
+    parts = open_parts(path, reading.as_reading(), typed, silent)
+    frame = _texts(session, str(path), parts.layout.delimiter, parts.layout.encoding)
+    if frame.columns != parts.schema.names:
+        raise InputError(f"Spark reads other columns in {path.name} than stand in its first line")
+    return _numbered(frame, parts), parts
+
+
+def _texts(session: "SparkSession", address: str, delimiter: str, encoding: str) -> "DataFrame":
     reader = session.read.options(mode="FAILFAST", enforceSchema=False)
-    frame = reader.csv(address, header=True, sep=delimiter, encoding=encoding, escape='"')
-    check_columns(recipe.columns(), frame.columns)
-    texts = {}
-    for name in recipe.quasi_identifiers:
-        text = f.when(~column(name).isin("", *reading.missing_values), f.trim(column(name)))
-        texts[name] = f.regexp_replace(text, ",", ".") if decimal == "," else text
-    counts = [f.count(text) for text in texts.values()]
-    counts += [
-        f.count(f.when(text.rlike(pattern), text.try_cast(kind)))
-        for text in texts.values()
-        for pattern, kind in _KINDS
-    ]
-    told = list(frame.agg(*counts).first() or ())
-    typed: dict[str, Column] = {}
-    for place, (name, text) in enumerate(texts.items()):
-        first = len(texts) + place * len(_KINDS)
-        fits = told[first : first + len(_KINDS)]
-        kinds = [kind for (_, kind), fit in zip(_KINDS, fits, strict=True) if fit == told[place]]
-        whole = f.when(~column(name).isin("", *reading.missing_values), column(name))
-        typed[name] = text.try_cast(kinds[0]) if kinds and told[place] else whole
-    if not frame.columns:
-        raise InputError(f"{Path(address).name} is empty; the first line must hold the names")
-    columns = [typed.get(name, column(name)).alias(name) for name in frame.columns]
-    return frame.select(*columns), delimiter, sha256, list(notes)
+    return reader.csv(address, header=True, sep=delimiter, encoding=encoding, escape='"')
+
+
+def _numbered(frame: "DataFrame", parts: Parts) -> "DataFrame":
+    """The columns as what they say, and the number of each row: its place in the file."""
+    from pyspark import TaskContext
+    from pyspark.sql import functions as f
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    counted = dict(map(tuple, frame.groupBy(f.spark_partition_id()).count().collect()))
+    counts = [counted.get(part, 0) for part in range(max(counted, default=0) + 1)]
+    starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    inside = pa.schema(
+        [
+            *((f"c{place}", _of_spark(each.type)) for place, each in enumerate(parts.schema)),
+            (KEY, pa.int64()),
+            (TIE, pa.int64()),
+        ]
+    )
+    understand: Any = parts.understand
+
+    def number(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = TaskContext.get()
+        assert task is not None
+        row = starts[task.partitionId()]
+        for batch in batches:
+            # Spark reads an empty field as none at all.
+            texts = [column.cast(pa.string()).fill_null("") for column in batch.columns]
+            rows = np.arange(row, row + batch.num_rows)
+            row += batch.num_rows
+            columns = [*understand(texts), pa.array(rows), pa.array(np.zeros_like(rows))]
+            yield pa.RecordBatch.from_arrays(columns, inside.names).cast(inside)
+
+    return frame.mapInArrow(number, from_arrow_schema(inside))
+
+
+def _of_spark(kind: pa.DataType) -> pa.DataType:
+    """The type that Spark has for it: moments to the microsecond."""
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind

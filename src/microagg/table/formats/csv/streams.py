@@ -30,7 +30,10 @@ def open_parts(
             values = [known[name].values(block.column(name)) for name in names]
             yield pa.record_batch(values, list(names))
 
+    def understand(texts: Sequence[pa.Array]) -> list[pa.Array]:
+        return [column.values(text) for column, text in zip(columns, texts, strict=True)]
+
     schema = pa.schema([(column.name, column.type) for column in columns])
     size = path.stat().st_size
     layout = layout_of(plan, columns, decimal)
-    return Parts(schema, rows, size, layout, plan.sha256, plan.notes, read)
+    return Parts(schema, rows, size, layout, plan.sha256, plan.notes, read, understand)

@@ -1,0 +1,326 @@
+"""Memory: a table of any kind that fits, held once as it came and once as it goes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from microagg.base.errors import InputError
+from microagg.base.groups import Partition
+from microagg.base.progress import Report as Advance
+from microagg.base.recipe import Recipe
+from microagg.columns.coded import Coded, decode, encode
+from microagg.columns.published import Proximity, centres_of, decimals_of, satisfied
+from microagg.engine.block import Block, group_cell
+from microagg.engine.cells import each_cell, rows_by_cell
+from microagg.engine.plan import DROPPED, Plan
+from microagg.engine.profile import Profile
+from microagg.engine.protocol import Place, Recount
+from microagg.engine.survey import Survey, surveyed_columns, weights_of
+from microagg.grouping.constraints import check_entities_within, entity_points
+from microagg.table.classes import class_of, count_classes
+from microagg.table.frames import Frame, as_arrow
+from microagg.table.opening import Opened, check_columns
+from microagg.table.writing import ReadBack, draft_in_database, write_file
+
+_PLACED_AT_ONCE = 1 << 17
+
+
+@dataclass(eq=False)
+class _Released:
+    """What is left once records were published; nothing of the original."""
+
+    data: Any
+    partition: Partition
+    counted: tuple[str, ...]
+    entities: NDArray[np.int64] | None
+
+
+class Memory:
+    """A table in memory; see `Engine`."""
+
+    name = "memory"
+    keeps_order = True
+    writes_folders = False
+
+    def __init__(self, source: Opened, recipe: Recipe) -> None:
+        check_columns(recipe.columns(), source.frame.names)
+        self.origin, self.sha256, self.notes = source.origin, source.sha256, tuple(source.notes)
+        self.rows = source.frame.rows
+        self.columns = tuple(name for name in source.frame.names if name not in recipe.identifiers)
+        self._recipe = recipe
+        self._original: _Original | None = _Original(source, recipe)
+        self._released: _Released | None = None
+
+    @property
+    def data(self) -> Any:
+        """The protected table, of the kind that came in."""
+        assert self._released is not None
+        return self._released.data
+
+    @property
+    def partition(self) -> Partition:
+        """Who was grouped with whom, in the order of the rows."""
+        assert self._released is not None
+        return self._released.partition
+
+    def survey(self, advance: Advance) -> Survey:
+        """One look at every record."""
+        original = self._held
+        survey = Survey(self._recipe, original.seen.schema)
+        survey.add(original.seen, np.arange(self.rows), original.first_rows)
+        advance(1.0)
+        return survey
+
+    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+        """How many units each leaf has."""
+        original = self._held
+        original.leaves = leaves = original.leaf_of(plan, advance)
+        units = leaves if original.first_rows is None else leaves[original.first_rows]
+        return np.bincount(units[units != DROPPED], minlength=plan.leaves)
+
+    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+        """Group the records of every cell and publish."""
+        original = self._held
+        assert plan.cell_of is not None
+        assert original.leaves is not None
+        leaves = original.leaves
+        cells = np.where(leaves == DROPPED, DROPPED, plan.cell_of[leaves])
+        rows_of = rows_by_cell(cells, plan.n_cells)
+        counts = np.array([rows.size for rows in rows_of])
+        blocks: list[Block | None] = [None] * counts.size
+        profiles = [profile.begin() for _ in counts]
+        moved = self._recipe.aggregate == "proximity"
+
+        def group(cell: int, advance_cell: Advance) -> None:
+            rows = rows_of[cell]
+            before, more = original.part(plan, rows)
+            block = group_cell(plan, cell, before, *more, advance_cell)
+            blocks[cell] = block
+            if not moved:
+                profiles[cell].add(plan, rows, before, block)
+
+        each_cell(counts, group, advance)
+        made = [block for block in blocks if block is not None]
+        if moved:
+            made, profile.satisfaction = _moved(plan, original, rows_of, made)
+            for cell, rows in enumerate(rows_of):
+                profiles[cell].add(plan, rows, original.part(plan, rows)[0], made[cell])
+        for each in profiles:
+            profile.merge(each)
+        self._released = original.released(plan, cells, rows_of, made)
+
+    def points(self, plan: Plan) -> NDArray[np.float64]:
+        """Where the records stand."""
+        return plan.place(self._held.columns(plan))
+
+    def forget(self) -> None:
+        """Let go of the original."""
+        self._original = None
+
+    @contextmanager
+    def write(self, place: Place, advance: Advance) -> Iterator[ReadBack]:
+        """Write the release whole, and read it back."""
+        table = as_arrow(self.data)
+        if place.path is not None:
+            yield write_file(table, place.path, self.origin)
+        else:
+            with draft_in_database(table, place.address, self.origin, place.force) as back:
+                yield back
+        advance(1.0)
+
+    def recount(self, draft: ReadBack | None, advance: Advance) -> Recount:
+        """Count the classes of what was read back."""
+        released = self._released
+        assert released is not None
+        if draft is None:
+            frame = Frame(released.data)
+            table = pa.table([frame.column(name) for name in released.counted], released.counted)
+            return Recount(count_classes(table, released.counted, released.entities))
+        classes = None
+        if draft.complete:
+            classes = count_classes(draft.table, released.counted, released.entities)
+        advance(1.0)
+        return Recount(classes, draft.complete, draft.same, draft.sha256)
+
+    def close(self) -> None:
+        """There is nothing to let go of: what was written stays, what is in memory goes with it."""
+
+    @property
+    def _held(self) -> "_Original":
+        assert self._original is not None
+        return self._original
+
+
+class _Original:
+    """The table that came in, until its release is made."""
+
+    def __init__(self, source: Opened, recipe: Recipe) -> None:
+        self.source, self.recipe = source, recipe
+        self.seen = _seen(source, recipe)
+        self.entities = _entities(source, recipe)
+        self.first_rows = None
+        self.leaves: NDArray[np.int64] | None = None
+        self._columns: list[Coded] | None = None
+        self._weights = None if recipe.weights is None else weights_of(recipe, self.seen)
+        self._strata: NDArray[np.int64] | None = None
+        if self.entities is not None:
+            self.first_rows = np.unique(self.entities, return_index=True)[1]
+            if recipe.within:
+                strata = class_of(pa.Table.from_batches([self.seen]), recipe.within)
+                name = " and ".join(repr(each) for each in recipe.within)
+                check_entities_within(strata, self.entities, name)
+
+    def columns(self, plan: Plan) -> list[Coded]:
+        """The quasi-identifiers as numbers; the same for every plan of one survey."""
+        if self._columns is None:
+            self._columns = plan.code(self.seen)
+        return self._columns
+
+    def leaf_of(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+        """The leaf of every record; those of an entity are in one."""
+        self._strata = plan.strata_of(self.seen)
+        rows = self.seen.num_rows
+        if not plan.divides:
+            if self._strata is None or plan.strata_leaf is None:
+                return np.zeros(rows, np.int64)
+            return np.where(self._strata == DROPPED, DROPPED, plan.strata_leaf[self._strata])
+        columns = self.columns(plan)
+        if self.entities is not None:
+            points = entity_points(plan.place(columns), self.entities)
+            strata = None if self._strata is None else self._strata[self.first_rows]
+            return plan.leaf_of(points, strata)[self.entities]
+        leaves = np.empty(rows, np.int64)
+        for start in range(0, rows, _PLACED_AT_ONCE):
+            part = slice(start, start + _PLACED_AT_ONCE)
+            points = plan.place([column.rows(part) for column in columns])
+            strata = None if self._strata is None else self._strata[part]
+            leaves[part] = plan.leaf_of(points, strata)
+            advance(min(1.0, (start + _PLACED_AT_ONCE) / rows))
+        return leaves
+
+    def part(
+        self, plan: Plan, rows: NDArray[np.int64]
+    ) -> tuple[list[Coded], tuple[NDArray | None, NDArray | None, NDArray | None]]:
+        """Some records: their columns; their strata, weights and entities."""
+        columns = self.columns(plan)
+        if rows.size < self.seen.num_rows:
+            columns = [column.rows(rows) for column in columns]
+        more = (self._strata, self._weights, self.entities)
+        strata, weights, entities = (None if each is None else each[rows] for each in more)
+        return columns, (strata, weights, entities)
+
+    def proximity(self, name: str, rows: NDArray[np.int64]) -> Proximity:
+        """How far what some records publish in a column is to be from the originals."""
+        recipe = self.recipe
+
+        def asked(setting: str) -> float | NDArray[np.float64]:
+            value = getattr(recipe, setting)
+            if isinstance(value, Mapping):
+                value = value.get(name, Recipe.model_fields[setting].default)
+            if not isinstance(value, str):
+                return float(value)
+            column = encode(value, self.source.looked_at(value), "continuous")
+            if column.missing is not None or (column.values < 0.0).any():
+                raise InputError(
+                    f"column {value!r} holds everybody's preference, which must be numbers of 0 or "
+                    "more, none missing"
+                )
+            return column.values[rows]
+
+        return Proximity(
+            asked("distance"), asked("importance"), recipe.alpha, recipe.solution, recipe.relative
+        )
+
+    def released(
+        self,
+        plan: Plan,
+        cells: NDArray[np.int64],
+        rows_of: Sequence[NDArray[np.int64]],
+        blocks: Sequence[Block],
+    ) -> _Released:
+        """The table as it is published, in the order of its rows."""
+        labels = np.full(cells.size, DROPPED)
+        groups = 0
+        for rows, block in zip(rows_of, blocks, strict=True):
+            labels[rows] = block.groups.labels + groups
+            groups += block.groups.n_groups
+        stays = None if plan.dropped == 0 else cells != DROPPED
+        if stays is not None:
+            labels = labels[stays]
+        taken = pa.array(labels)
+        replaced = {}
+        for place, coding in enumerate(plan.codings):
+            centres = np.concatenate([block.centres[place] for block in blocks])
+            empty = np.concatenate([block.empty[place] for block in blocks])
+            entries = decode(coding.as_coded(centres, None), centres, empty)
+            replaced[coding.name] = entries.take(taken)
+        entities = self.entities
+        return _Released(
+            self.source.frame.rebuild(replaced, self.recipe.identifiers, stays),
+            Partition(labels, self.recipe.k, plan.called),
+            plan.counted,
+            entities if entities is None or stays is None else entities[stays],
+        )
+
+
+def _seen(source: Opened, recipe: Recipe) -> pa.RecordBatch:
+    """The columns that are looked at, and missing where the file says so."""
+    arrays = {}
+    for name in surveyed_columns(recipe):
+        array = source.frame.column(name)
+        declared = source.declared_missing(name, array)
+        if name in recipe.quasi_identifiers and declared is not None and declared.any():
+            array = pc.if_else(pa.array(declared), pa.scalar(None, array.type), array)
+        arrays[name] = source.looked_at(name) if name == recipe.weights else array
+    return pa.RecordBatch.from_arrays(list(arrays.values()), list(arrays))
+
+
+def _entities(source: Opened, recipe: Recipe) -> NDArray[np.int64] | None:
+    if recipe.entity is None:
+        return None
+    missing = source.looked_at(recipe.entity).null_count
+    if missing:
+        raise InputError(
+            f"column {recipe.entity!r} says to whom a row belongs, but {missing} rows have no "
+            "value there; drop those rows or give each an entity of its own"
+        )
+    names = [recipe.entity]
+    return class_of(pa.table([source.frame.column(recipe.entity)], names), names)
+
+
+def _moved(
+    plan: Plan,
+    original: _Original,
+    rows_of: Sequence[NDArray[np.int64]],
+    blocks: Sequence[Block],
+) -> tuple[list[Block], float | None]:
+    """The same groups with centroids that keep their distance, over all cells at once."""
+    rows = np.concatenate(list(rows_of))
+    starts = np.cumsum([0, *(block.groups.n_groups for block in blocks)])
+    labels = [block.groups.labels + start for block, start in zip(blocks, starts[:-1], strict=True)]
+    groups = Partition(np.concatenate(labels), plan.recipe.k, plan.called)
+    columns, (_, weights, _) = original.part(plan, rows)
+    centres, empty, kept = [], [], []
+    for column in columns:
+        proximity = original.proximity(column.name, rows)
+        decimals = decimals_of(plan.recipe.decimals, column.name)
+        found, none = centres_of(column, groups, weights, decimals, proximity)
+        centres.append(np.split(found, starts[1:-1]))
+        empty.append(np.split(none, starts[1:-1]))
+        if column.categories is None:
+            kept.append(satisfied(column, found[groups.labels], proximity))
+    total = sum(importance for _, importance in kept)
+    level = None
+    if kept:
+        level = 100.0 * sum(each for each, _ in kept) / total if total > 0.0 else 100.0
+    made = [
+        Block(block.groups, [part[cell] for part in centres], [part[cell] for part in empty])
+        for cell, block in enumerate(blocks)
+    ]
+    return made, level

@@ -1,0 +1,122 @@
+"""What every engine answers: five verbs, and nothing of certificates or pages."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.base.errors import OptionError
+from microagg.base.groups import Partition
+from microagg.base.progress import Report as Advance
+from microagg.base.recipe import Recipe
+from microagg.engine.plan import Plan
+from microagg.engine.survey import Survey
+from microagg.table.classes import Classes
+from microagg.table.opening import Origin
+
+if TYPE_CHECKING:
+    from microagg.engine.profile import Profile
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a draft of a release is written before it takes its name.
+
+    address: what the release will be called: a path, a database URL or "-".
+    path: the file or folder to write to; None for a database.
+    certificate: the file to write the certificate to, where one stands beside the release.
+    """
+
+    address: str
+    path: Path | None
+    certificate: Path | None
+    force: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Recount:
+    """What was counted on a release: on what was written, where it has been written.
+
+    classes: of records equal in the columns counted; None where these are not all there.
+    complete: whether every row and column is there; None before it is written.
+    same: by column, whether it holds what was meant.
+    """
+
+    classes: Classes | None
+    complete: bool | None = None
+    same: dict[str, bool] = field(default_factory=dict)
+    sha256: str | None = None
+
+
+class Engine(Protocol):
+    """Where a release is made. What is published never depends on it.
+
+    names: of the columns of the input; rows: how many records it has.
+    sha256: what tells the input from another; known once it was surveyed.
+    keeps_order: rows come out in the order of the input.
+    writes_folders: a release is a folder of files.
+    """
+
+    name: str
+    origin: Origin
+    rows: int
+    keeps_order: bool
+    writes_folders: bool
+
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+    @property
+    def sha256(self) -> str: ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of the release."""
+
+    @property
+    def data(self) -> Any:
+        """The release as a table."""
+
+    @property
+    def partition(self) -> Partition:
+        """Who was grouped with whom."""
+
+    def survey(self, advance: Advance) -> Survey:
+        """One look at every record."""
+
+    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+        """How many units each leaf of the plan has."""
+
+    def publish(self, plan: Plan, profile: "Profile", advance: Advance) -> None:
+        """Group the records of every cell and publish; what became of them goes to the profile."""
+
+    def forget(self) -> None:
+        """Let go of the original, once what became of it is told."""
+
+    def write(self, place: Place, advance: Advance) -> AbstractContextManager[Any]:
+        """A draft of the release at a place; good until the block ends."""
+
+    def recount(self, draft: Any | None, advance: Advance) -> Recount:
+        """Read the draft back and count it; without one, count what would be written."""
+
+    def close(self) -> None:
+        """Let go of whatever is not part of a written release."""
+
+
+def refuse_in_parts(recipe: Recipe, prove: float, engine: str) -> None:
+    """Refuse what needs all records in one place: the only list of such things."""
+    needed = {
+        "entity": recipe.entity is not None,
+        'aggregate="proximity"': recipe.aggregate == "proximity",
+        "prove": prove > 0,
+    }
+    for setting, asked in needed.items():
+        if asked:
+            raise OptionError(
+                f"{setting} needs all records in one place, which the engine {engine} has not; "
+                "leave it out, or say engine=memory"
+            )

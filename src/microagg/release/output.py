@@ -1,0 +1,146 @@
+"""How a release goes out: a draft that takes its name once it is checked; never over the input."""
+
+import os
+import shutil
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from microagg.base.errors import OptionError
+from microagg.base.files import whole_path
+from microagg.engine.protocol import Place
+from microagg.table import formats
+from microagg.table.opening import STANDARD_STREAM, Origin
+
+
+def certificate_path(path: Path) -> Path:
+    """Where the certificate of a release stands."""
+    return path.with_name(path.name + ".certificate.json")
+
+
+@contextmanager
+def open_place(
+    target: str | os.PathLike[str], origin: Origin, force: bool, folder: bool = False
+) -> Iterator[Place]:
+    """A place for a draft, which takes the name of the target when the block ends well.
+
+    target: a path, the URL of a database table, or "-" for standard output.
+    origin: what the release was made from, which is never written over.
+    force: replace what is there; folder: the release is a folder of files.
+
+    Otherwise nothing is left of it, and what had the name before still has it.
+    """
+    address = os.fspath(target)
+    refuse_target(address, origin.path, origin.address, force, folder=folder)
+    if address == STANDARD_STREAM:
+        with tempfile.TemporaryDirectory(prefix="microagg-") as room:
+            path = Path(room) / "release.csv"
+            yield Place(address, path, None, force)
+            with path.open("rb") as stream:
+                shutil.copyfileobj(stream, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
+    if formats.is_database(address):
+        yield Place(address, None, None, force)
+        return
+    path = Path(address)
+    certificate = certificate_path(path)
+    whole = _whole_folder if folder else whole_path
+    # The release takes its name first, then the certificate, once both are on the disk.
+    with whole_path(certificate) as beside, whole(path) as temporary:
+        yield Place(address, temporary, beside, force)
+        # A certificate of an earlier release must never stand beside this one.
+        certificate.unlink(missing_ok=True)
+
+
+def refuse_target(
+    target: str,
+    source: Path | None,
+    source_address: str | None,
+    force: bool,
+    others: Sequence[Path] = (),
+    *,
+    folder: bool = False,
+) -> None:
+    """Refuse what would be refused at the end anyway, before any work is done.
+
+    source, source_address: the path or the database URL of the input; others: further files that
+        will be written.
+    """
+    paths = list(others)
+    if formats.is_database(target):
+        refuse_same_table(target, source_address, force)
+    elif target != STANDARD_STREAM:
+        if not folder:
+            formats.check_writable(target)
+        paths.append(Path(target))
+    for path in paths:
+        refuse_overwriting(path, source, force, folder=folder and path == Path(target))
+    wanted = [path.absolute() for path in paths]
+    if len(set(wanted)) < len(wanted):
+        raise OptionError("two outputs have the same name; give each a name of its own")
+
+
+def refuse_same_table(target: str, source: str | None, force: bool) -> None:
+    """Refuse to replace the database table that the input is, or may be a query on."""
+    if force and source is not None and formats.same_table(target, source):
+        raise OptionError(
+            f"{formats.shown_name(target)} is the input, which is never written over; name another"
+        )
+
+
+def refuse_overwriting(
+    path: Path, source: Path | None, force: bool, *, folder: bool = False
+) -> None:
+    """Refuse to write over the input or into it, ever, or over anything else unless told to."""
+    if source is not None and source.exists():
+        here, there = path.resolve(), source.resolve()
+        same = path.exists() and path.samefile(source)
+        within = there.is_dir() and there in here.parents
+        if same or within or (here in there.parents and path.exists()):
+            raise OptionError(
+                f"{path.name} is the input, in it or around it, which is never written over; name "
+                "another"
+            )
+    if not path.exists():
+        _check_folder(path)
+        return
+    if path.is_dir() and not folder:
+        raise OptionError(f"{path.name} is a folder; name a file")
+    if not force:
+        raise OptionError(f"{path.name} exists; say force (--force) to replace it, or name another")
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse a path that no file can be written to; folders that are not there will be made."""
+    folder = next(folder for folder in path.absolute().parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise OptionError(f"{path.name} cannot be written: {folder} is no folder one may write to")
+
+
+@contextmanager
+def _whole_folder(path: Path) -> Iterator[Path]:
+    """A folder beside the one wanted, which takes its name once everything is in it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mark = f".{path.name[:40]}.{uuid.uuid4().hex[:8]}"
+    room, old = path.with_name(mark), path.with_name(f"{mark}.old")
+    room.mkdir()
+    try:
+        yield room
+        if path.exists():
+            path.rename(old)
+        try:
+            room.rename(path)
+        except OSError:
+            if old.exists():
+                old.rename(path)
+            raise
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)
