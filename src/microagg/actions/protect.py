@@ -209,10 +209,12 @@ def _released(
             assessment = measure(
                 [(each.original, each.column) for each in published],
                 alike,
+                grouped.partition.labels,
                 rows_original=source.frame.rows,
-                labels=grouped.partition.labels,
-                confidential={each.name: (each.values, each.numeric) for each in confidential},
-                report=report,
+                confidential=confidential,
+                losses={each.name: each.loss for each in published},
+                changes={each.name: each.changed for each in published},
+                advance=report,
             )
         level = satisfaction_level(published)
         if level is not None:

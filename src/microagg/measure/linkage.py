@@ -39,7 +39,7 @@ def link(
     released: ArrayLike | None = None,
     *,
     known: Sequence[int] | None = None,
-    report: Report = silent,
+    advance: Report = silent,
 ) -> Linkage:
     """Link every original record to the nearest released one: DLD, in percent.
 
@@ -70,7 +70,7 @@ def link(
     scales = 1.0 / pair.deviations
     own = np.empty(n)
     _own_squares(records, points, labels, scales, own)
-    found = nearest(plant(points, scales), records, own, np.bincount(labels), report)
+    found = nearest(plant(points, scales), records, own, np.bincount(labels), advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
     rows = firsts[found.numbers]
     among = found.squares == own
