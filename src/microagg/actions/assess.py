@@ -1,6 +1,7 @@
 """Judging a release against the original, whoever made it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,12 @@ def assess(
         before = open_table(original, settings, report=lambda share: advance(share / 2))
         after = open_table(released, settings, report=lambda share: advance(0.5 + share / 2))
     confidential, known = _as_list(confidential), None if known is None else _as_list(known)
-    rows = _paired_rows(before, after, key)
-    names = _judged_columns(before, after, rows, quasi_identifiers, key)
+    tables = _Tables(before, after, _rows_by_key(before, after, key))
+    names = _judged_columns(tables, quasi_identifiers, key)
     for table in (before, after):
         check_columns([*names, *confidential], table.frame.names)
     pairs = [
-        _encoded_pair(before, after, rows, name, (kinds or {}).get(name), (orders or {}).get(name))
-        for name in names
+        tables.coded(name, (kinds or {}).get(name), (orders or {}).get(name)) for name in names
     ]
     labels = class_of(pa.table([after.frame.column(name) for name in names], names), names)
     sizes = np.bincount(labels)
@@ -75,7 +75,50 @@ def assess(
         )
 
 
-def _paired_rows(before: Opened, after: Opened, key: str | None) -> NDArray[np.int64] | None:
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """The original and the release.
+
+    rows: for each released row its row in the original; None where rows are paired in order.
+    """
+
+    before: Opened
+    after: Opened
+    rows: NDArray[np.int64] | None
+
+    def column(self, name: str) -> tuple[pa.Array, pa.Array]:
+        """A column before and after, row by row and of one type."""
+        one, other = self.before.frame.column(name), self.after.frame.column(name)
+        if self.rows is not None:
+            one = one.take(pa.array(self.rows))
+        one, other = (
+            array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+            for array in (one, other)
+        )
+        if one.type != other.type:
+            common = _common_type(one.type, other.type)
+            one, other = one.cast(common, safe=False), other.cast(common, safe=False)
+        return one, other
+
+    def changed(self, name: str) -> bool:
+        """Whether the release shows anything else in a column."""
+        one, other = (fingerprint(pa.table([array], ["column"])) for array in self.column(name))
+        return one != other
+
+    def coded(
+        self, name: str, kind: str | None, order: Sequence[str] | None
+    ) -> tuple[Coded, Coded]:
+        """A column before and after as numbers: coded together, so that codes mean the same."""
+        one, other = self.column(name)
+        if kind is None and order is None:
+            order = _order_of(self.before.frame.column(name), other)
+        both = encode(
+            name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
+        )
+        return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
+
+
+def _rows_by_key(before: Opened, after: Opened, key: str | None) -> NDArray[np.int64] | None:
     """For each released row its row in the original; None where rows are paired in order."""
     if key is None:
         if before.frame.rows != after.frame.rows:
@@ -87,7 +130,7 @@ def _paired_rows(before: Opened, after: Opened, key: str | None) -> NDArray[np.i
         return None
     for table in (before, after):
         check_columns([key], table.frame.names)
-    keys = [_as_text(table.frame.column(key)) for table in (before, after)]
+    keys = [table.frame.column(key).cast(pa.string()) for table in (before, after)]
     for array, what in zip(keys, ("original", "release"), strict=True):
         if array.null_count or len(array.unique()) < len(array):
             raise InputError(
@@ -107,23 +150,14 @@ def _as_list(names: Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _as_text(array: pa.Array) -> pa.Array:
-    return array.cast(pa.string())
-
-
-def _judged_columns(
-    before: Opened,
-    after: Opened,
-    rows: NDArray[np.int64] | None,
-    given: Sequence[str] | None,
-    key: str | None,
-) -> list[str]:
+def _judged_columns(tables: _Tables, given: Sequence[str] | None, key: str | None) -> list[str]:
     if given is not None:
         if not given:
             raise OptionError("quasi_identifiers must name at least one column")
         return _as_list(given)
-    common = [name for name in after.frame.names if name in before.frame.names and name != key]
-    changed = [name for name in common if _changed(before, after, rows, name)]
+    before, after = tables.before.frame.names, tables.after.frame.names
+    common = [name for name in after if name in before and name != key]
+    changed = [name for name in common if tables.changed(name)]
     if not changed:
         raise OptionError(
             "the release changed no column that both tables have; name the columns to judge: "
@@ -132,55 +166,16 @@ def _judged_columns(
     return changed
 
 
-def _changed(before: Opened, after: Opened, rows: NDArray[np.int64] | None, name: str) -> bool:
-    one, other = _both(before, after, rows, name)
-    same = [fingerprint(pa.table([array], ["column"])) for array in (one, other)]
-    return same[0] != same[1]
-
-
-def _both(
-    before: Opened, after: Opened, rows: NDArray[np.int64] | None, name: str
-) -> tuple[pa.Array, pa.Array]:
-    """A column before and after, of one type."""
-    one, other = before.frame.column(name), after.frame.column(name)
-    if rows is not None:
-        one = one.take(pa.array(rows))
-    one, other = (
-        array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
-        for array in (one, other)
-    )
-    if one.type != other.type:
-        numbers = all(
-            pa.types.is_integer(array.type)
-            or pa.types.is_floating(array.type)
-            or pa.types.is_decimal(array.type)
-            for array in (one, other)
-        )
-        moments = all(
-            pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
-            for array in (one, other)
-        )
-        common = pa.float64() if numbers else pa.timestamp("us") if moments else pa.string()
-        one, other = one.cast(common, safe=False), other.cast(common, safe=False)
-    return one, other
-
-
-def _encoded_pair(
-    before: Opened,
-    after: Opened,
-    rows: NDArray[np.int64] | None,
-    name: str,
-    kind: str | None,
-    order: Sequence[str] | None,
-) -> tuple[Coded, Coded]:
-    """A column before and after as numbers: coded together, so that codes mean the same."""
-    one, other = _both(before, after, rows, name)
-    if kind is None and order is None:
-        order = _order_of(before.frame.column(name), other)
-    both = encode(
-        name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
-    )
-    return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
+def _common_type(*types: pa.DataType) -> pa.DataType:
+    """What two types are compared as: numbers or moments if both are, else text."""
+    if all(
+        pa.types.is_integer(each) or pa.types.is_floating(each) or pa.types.is_decimal(each)
+        for each in types
+    ):
+        return pa.float64()
+    if all(pa.types.is_date(each) or pa.types.is_timestamp(each) for each in types):
+        return pa.timestamp("us")
+    return pa.string()
 
 
 def _order_of(original: pa.Array, released: pa.Array) -> Sequence[str] | None:
