@@ -138,7 +138,7 @@ def mean(figures):
 
 
 def naive(X, R, confidential, distance):
-    """Every figure by its definition."""
+    """Figures by their definitions."""
     varying = measures.varying(X)
 
     def by_column(figures):
@@ -197,6 +197,6 @@ def test_against_the_definition(pair, seed):
     confidential = secrets(X, seed)
     values = judge(evidence(X, R, confidential, distance=0.3))
     expected = naive(X, R, confidential, 0.3)
-    assert list(expected) == list(values)
+    assert expected.keys() <= values.keys()
     for name, value in expected.items():
         same(name, values[name], value)

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,10 +99,6 @@ class Summary:
     mean: float
     worst: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return asdict(self)
-
 
 def _summary(figures: NDArray, worst: np.intp) -> Summary:
     marks = np.quantile(figures, [0.0, 0.25, 0.5, 0.75, 1.0], method="inverted_cdf")
@@ -124,10 +119,6 @@ class Diversity:
 
     distinct: Summary
     entropy: Summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return asdict(self)
 
 
 def diversity(confidential: NDArray, labels: ArrayLike | Partition) -> Diversity:

@@ -3,7 +3,6 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,10 +27,6 @@ class Linkage:
     percent: float
     expected: float
     rows: NDArray[np.int64]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names; not the rows, which tell of single records."""
-        return {"percent": self.percent, "expected": self.expected}
 
 
 def link(

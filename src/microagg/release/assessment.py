@@ -1,7 +1,7 @@
 """Every figure of risk and utility of a release."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -121,8 +121,8 @@ def measure(
         figures=judge(evidence),
         confidential={
             name: {
-                "diversity": evidence.diversities[name].to_dict(),
-                "closeness": evidence.closenesses[name].to_dict(),
+                "diversity": asdict(evidence.diversities[name]),
+                "closeness": asdict(evidence.closenesses[name]),
             }
             for name in evidence.confidential or ()
         },
