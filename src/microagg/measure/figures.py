@@ -7,12 +7,7 @@ from operator import attrgetter
 from typing import Literal
 
 from microagg.measure.evidence import EquivalenceClasses, Evidence
-from microagg.measure.interval import (
-    interval_disclosure,
-    satisfaction,
-    scoring_index,
-    sdid,
-)
+from microagg.measure.interval import interval_disclosure, satisfaction, scoring_index, sdid
 from microagg.measure.statistics import eigenvalue_distance, il1s
 
 Value = float | list[float] | dict[str, float]

@@ -22,9 +22,9 @@ class Assessment:
     """Every risk and utility figure of a release.
 
     columns: those judged, that others may know. k_found: the least number of records that share
-    their values in them. figures: of the columns that have distances, by the names of
-    `microagg.measure.figures`; over `judged` records that have all these values before and after.
-    confidential: how diverse each confidential column is within records that look alike.
+    their values in them. figures: by the names of `microagg.measure.figures`; those that compare
+    numbers are of `judged_columns`, over the `judged` records that have all these values before and
+    after. confidential: how diverse each confidential column is within classes, in full.
     """
 
     columns: tuple[str, ...]
