@@ -60,12 +60,23 @@ def measures_page() -> str:
         "the released one, sigma the original deviation.\n"
     )
     for group in dict.fromkeys(figure.group for figure in FIGURES):
-        text += f"\n## {group.capitalize()}\n\n| name | formula | better | what it says |\n"
-        text += "| --- | --- | --- | --- |\n"
+        text += (
+            f"\n## {group.capitalize()}\n\n| figure | name | formula | range | better | meaning |\n"
+        )
+        text += "| --- | --- | --- | --- | --- | --- |\n"
         for figure in FIGURES:
             if figure.group == group:
                 formula = figure.formula.replace("|", "\\|")
-                cells = (f"`{figure.name}`", f"`{formula}`", figure.better, figure.description)
+                low, high = (f"{end:g}".replace("inf", "∞") for end in figure.range)
+                unit = "%" if figure.unit == "percent" else figure.unit
+                cells = (
+                    figure.title,
+                    f"`{figure.name}`",
+                    f"`{formula}`",
+                    f"{low} to {high} {unit}".rstrip(),
+                    figure.better,
+                    figure.description,
+                )
                 text += "| " + " | ".join(cells) + " |\n"
     return text
 

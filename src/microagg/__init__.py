@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from microagg import private
     from microagg.actions import spark
+    from microagg.actions.assess import assess
     from microagg.actions.compare import compare
     from microagg.actions.inspect import inspect
     from microagg.actions.large import LargeRelease, protect_large
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from microagg.grouping.methods import methods
     from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.measure.loss import information_loss
-    from microagg.release.assessment import Assessment, assess
+    from microagg.release.assessment import Assessment
     from microagg.release.release import Release
 
 __all__ = [
@@ -61,7 +62,7 @@ _HOMES = {
     "Recipe": "microagg.base.recipe",
     "Release": "microagg.release.release",
     "aggregate": "microagg.aggregation.values",
-    "assess": "microagg.release.assessment",
+    "assess": "microagg.actions.assess",
     "compare": "microagg.actions.compare",
     "information_loss": "microagg.measure.loss",
     "inspect": "microagg.actions.inspect",

@@ -1,9 +1,10 @@
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 import microagg
-from microagg.measure.figures import FIGURES, judge
 from microagg.measure.interval import disclosure_risk, satisfaction, scoring_index, sdid
 from microagg.measure.linkage import link
 from microagg.measure.probabilistic_loss import probabilistic_loss
@@ -15,7 +16,7 @@ from tests.reference import load
 @given(releases())
 def test_against_the_definition(pair):
     X, R = pair
-    found = list(probabilistic_loss(X, R).to_dict().values())
+    found = list(astuple(probabilistic_loss(X, R)))
     if not measures.varying(X):
         assert found == [0.0] * 6
         return
@@ -53,28 +54,3 @@ def test_tables_of_the_paper(name):
         risk = disclosure_risk(link(X, R).percent, sdid(X, R).total)
         assert scoring_index(risk, probabilistic_loss(X, R).total) == pytest.approx(index, abs=1.2)
         assert satisfaction(X, R, 0.1) == pytest.approx(level, abs=0.1)
-
-
-@given(releases(15))
-def test_judge_gives_every_figure(pair):
-    X, R = pair
-    figures = judge(X, R, distance=0.1)
-    assert list(figures) == [figure.name for figure in FIGURES]
-    for figure in FIGURES:
-        value = figures[figure.name]
-        assert np.isfinite(value).all()
-        assert np.size(value) in (1, X.shape[1])
-    assert "satisfaction" not in judge(X, R)
-
-
-def test_judge_shares_its_work_without_changing_it():
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    groups = microagg.partition(X, 4, "mdav")
-    R = np.asarray(microagg.aggregate(X, groups))
-    figures = judge(X, R, known=[0, 2], sd=10.0, distance=[0.1, 0.2, 0.3], importance=np.ones(3))
-    assert figures["k"] == judge(X, R, labels=groups)["k"] == 4
-    assert figures["linkage"] == link(X, R, known=[0, 2]).percent
-    assert figures["interval"] == sdid(X, R, 10.0).total
-    assert figures["probabilistic_loss"] == probabilistic_loss(X, R).total
-    assert figures["satisfaction"] == satisfaction(X, R, [0.1, 0.2, 0.3])
-    assert judge(X[:, 0], R[:, 0])["pil_covariances"] == 0.0

@@ -111,9 +111,11 @@ def _judge(
     judged = measure(
         [(each.original, each.column) for each in published],
         Alike(sizes, sizes),
+        grouped.partition.labels,
         rows_original=source.frame.rows,
-        labels=grouped.partition.labels,
-        confidential={},
+        confidential=(),
+        losses={each.name: each.loss for each in published},
+        changes={each.name: each.changed for each in published},
     )
     return Choice(
         asked=recipe.method,

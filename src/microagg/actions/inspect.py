@@ -12,7 +12,7 @@ from microagg.base.progress import watch
 from microagg.base.recipe import ReadingSettings
 from microagg.columns.coded import Coded, encode
 from microagg.table.opening import Opened, open_table
-from microagg.table.recount import count_alike
+from microagg.table.classes import count_classes
 
 _WORDS = {
     "identifier": (
@@ -82,7 +82,7 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     unique = None
     if known:
         arrays = {name: source.frame.column(name) for name in known}
-        unique = count_alike(pa.table(arrays), known).unique
+        unique = count_classes(pa.table(arrays), known).unique
     return Inspection(source.origin.name, source.frame.rows, columns, unique, tuple(source.notes))
 
 

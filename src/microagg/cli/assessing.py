@@ -70,7 +70,7 @@ def _show(found: "Assessment") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from microagg.measure.figures import FIGURES
+    from microagg.measure.figures import shown
 
     console = Console(highlight=False)
     console.print(
@@ -86,11 +86,8 @@ def _show(found: "Assessment") -> None:
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("better", no_wrap=True)
     table.add_column("what it says")
-    for figure in FIGURES:
-        value = found.figures.get(figure.name)
-        if isinstance(value, int | float):
-            unit = " %" if figure.unit == "percent" else ""
-            table.add_row(figure.name, f"{value:.4g}{unit}", figure.better, figure.description)
+    for figure, value in shown(found.figures):
+        table.add_row(Text(figure.title), value, figure.better, figure.description)
     console.print(table)
     columns = Table(box=box.SIMPLE_HEAD)
     columns.add_column("column")
@@ -100,7 +97,5 @@ def _show(found: "Assessment") -> None:
         loss, changed = found.attribute_losses[name], found.attribute_changes[name]
         columns.add_row(Text(name), f"{loss:.2f}", f"{changed:.1f}")
     console.print(columns)
-    for name, measured in found.confidential.items():
-        console.print(f"{name}: {measured}", markup=False, soft_wrap=True)
     for note in found.notes:
         console.print(f"Note: {note}", markup=False, soft_wrap=True)

@@ -1,8 +1,8 @@
 """Who hides among whom: classes of equal records, and what a class gives away of a secret."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,44 +99,13 @@ class Summary:
     mean: float
     worst: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return asdict(self)
-
 
 def _summary(figures: NDArray, worst: np.intp) -> Summary:
     marks = np.quantile(figures, [0.0, 0.25, 0.5, 0.75, 1.0], method="inverted_cdf")
     least, lower, median, higher, largest = map(float, marks)
-    return Summary(least, lower, median, higher, largest, float(figures.mean()), int(worst))
-
-
-@dataclass(frozen=True)
-class Anonymity:
-    """How many records share a class.
-
-    k: the size of the smallest class, at least 1; higher is better.
-    alone: how many records are alone in theirs; lower is better.
-    """
-
-    k: int
-    groups: int
-    alone: int
-    sizes: Summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return asdict(self)
-
-
-def anonymity(labels: ArrayLike | Partition) -> Anonymity:
-    """The k that groups or classes keep, and their sizes. O(n) time."""
-    counts = np.bincount(_labelled(labels)[0])
-    return Anonymity(
-        k=int(counts.min()),
-        groups=counts.size,
-        alone=int((counts == 1).sum()),
-        sizes=_summary(counts, counts.argmin()),
-    )
+    # Without rounding, lest the mean change with the order in which parts are counted.
+    mean = math.fsum(figures) / figures.size
+    return Summary(least, lower, median, higher, largest, mean, int(worst))
 
 
 @dataclass(frozen=True)
@@ -151,18 +120,12 @@ class Diversity:
     distinct: Summary
     entropy: Summary
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return asdict(self)
-
 
 def diversity(confidential: NDArray, labels: ArrayLike | Partition) -> Diversity:
     """l-diversity (Machanavajjhala et al. 2007) of an attribute within groups. O(n log n) time."""
-    runs = _runs(confidential, labels)
-    distinct = np.bincount(runs.groups)
-    shares = runs.counts / runs.sizes[runs.groups]
-    entropy = np.exp(-np.bincount(runs.groups, weights=shares * np.log(shares)))
-    return Diversity(_summary(distinct, distinct.argmin()), _summary(entropy, entropy.argmin()))
+    counts = ConfidentialCounts()
+    counts.add(confidential, labels)
+    return counts.diversity()
 
 
 def closeness(
@@ -175,10 +138,54 @@ def closeness(
     different ones, are 1 / (m - 1) apart: the mean of |share up to v - share up to v among all|
     over all values v but the last. Else, for categories: half the sum of |p - q|. O(n log n) time.
     """
-    runs = _runs(confidential, labels)
-    among_all = np.bincount(runs.values, weights=runs.counts)
-    distances = _moved(runs, among_all) if ordered else _apart(runs, among_all)
-    return _summary(distances, distances.argmax())
+    counts = ConfidentialCounts(ordered=ordered)
+    counts.add(confidential, labels)
+    return counts.closeness()
+
+
+class ConfidentialCounts:
+    """How often each value of a confidential attribute occurs in each group, added up over parts.
+
+    ordered: whether values have an order (see `closeness`). The figures do not depend on how the
+    records are cut into parts, to the last bit, as long as no group has records in two parts.
+    Memory for three numbers a different pair of group and value.
+    """
+
+    def __init__(self, *, ordered: bool = True) -> None:
+        self._ordered = ordered
+        self._parts: list[_Runs] = []
+
+    def add(
+        self,
+        confidential: NDArray,
+        labels: ArrayLike | Partition,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Count a part, whose groups 0 to g - 1 are numbered on from those of earlier parts.
+
+        confidential: numbers, codes or text that mean the same in every part. missing: where there
+        is no value, which counts as one below all others. O(n log n) time.
+        """
+        self._parts.append(_runs(confidential, labels, missing))
+
+    def merge(self, other: "ConfidentialCounts") -> None:
+        """Add the parts that others counted, numbered on from those counted here."""
+        self._parts += other._parts
+
+    def diversity(self) -> Diversity:
+        """The figures of `diversity` over all parts."""
+        runs = _joined(self._parts)
+        distinct = np.bincount(runs.groups)
+        shares = runs.counts / runs.sizes[runs.groups]
+        entropy = np.exp(-np.bincount(runs.groups, weights=shares * np.log(shares)))
+        return Diversity(_summary(distinct, distinct.argmin()), _summary(entropy, entropy.argmin()))
+
+    def closeness(self) -> Summary:
+        """The figures of `closeness` over all parts."""
+        runs = _joined(self._parts)
+        among_all = np.bincount(runs.ranks, weights=runs.counts)
+        distances = _moved(runs, among_all) if self._ordered else _apart(runs, among_all)
+        return _summary(distances, distances.argmax())
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,15 +193,23 @@ class _Runs:
     """Which values occur in which group, and how often: by group, then by value."""
 
     groups: NDArray[np.int64]
-    values: NDArray[np.int64]  # 0 to m - 1, in the order of the attribute
+    ranks: NDArray[np.int64]  # 0: no value; from 1 on: among `values`
     counts: NDArray[np.int64]
     sizes: NDArray[np.int64]  # of the groups
-    n: int
+    values: NDArray  # ascending
+
+    @property
+    def n(self) -> int:
+        return int(self.sizes.sum())
 
 
-def _runs(confidential: NDArray, labels: ArrayLike | Partition) -> _Runs:
+def _runs(
+    confidential: NDArray, labels: ArrayLike | Partition, missing: NDArray[np.bool_] | None
+) -> _Runs:
     column = np.asarray(confidential)
-    groups_of, groups = _labelled(labels)
+    groups_of, groups = as_labels(
+        labels, len(labels) if isinstance(labels, Partition) else np.size(labels)
+    )
     if column.shape != groups_of.shape:
         raise InputError(
             f"the confidential attribute must have one value a record, {groups_of.size} in all, "
@@ -205,9 +220,12 @@ def _runs(confidential: NDArray, labels: ArrayLike | Partition) -> _Runs:
             f"the confidential attribute must hold numbers or text, but its type is {column.dtype};"
             " give each category a code first"
         )
-    distinct, codes = np.unique(column, return_inverse=True)
-    m = distinct.size
-    keys = groups_of * m + codes
+    values, ranks = np.unique(column, return_inverse=True)
+    ranks += 1
+    if missing is not None:
+        ranks[missing] = 0
+    m = values.size + 1
+    keys = groups_of * m + ranks
     keys.sort()
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     return _Runs(
@@ -215,13 +233,32 @@ def _runs(confidential: NDArray, labels: ArrayLike | Partition) -> _Runs:
         keys[starts] % m,
         np.diff(starts, append=keys.size),
         np.bincount(groups_of, minlength=groups),
-        keys.size,
+        values,
+    )
+
+
+def _joined(parts: Sequence[_Runs]) -> _Runs:
+    """All parts in one; ranks from 0 on, and every one of them occurs."""
+    values = np.unique(np.concatenate([part.values for part in parts]))
+    groups, ranks, first = [], [], 0
+    for part in parts:
+        groups.append(part.groups + first)
+        ranks.append(np.append(0, np.searchsorted(values, part.values) + 1)[part.ranks])
+        first += part.sizes.size
+    everything = np.concatenate(ranks)
+    occurs = np.bincount(everything) > 0
+    return _Runs(
+        np.concatenate(groups),
+        (np.cumsum(occurs) - 1)[everything],
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.sizes for part in parts]),
+        values,
     )
 
 
 def _apart(runs: _Runs, among_all: NDArray) -> NDArray:
     """Half the sum of |p - q| for each group: what p has more than q, for both sum to 1."""
-    more = runs.counts / runs.sizes[runs.groups] - among_all[runs.values] / runs.n
+    more = runs.counts / runs.sizes[runs.groups] - among_all[runs.ranks] / runs.n
     return np.bincount(runs.groups, weights=np.maximum(0.0, more))
 
 
@@ -240,8 +277,8 @@ def _moved(runs: _Runs, among_all: NDArray) -> NDArray[np.float64]:
     before = np.cumsum(runs.counts) - runs.counts
     within = before - np.maximum.accumulate(np.where(first_of_group, before, 0)) + runs.counts
     share = within / runs.sizes[runs.groups]
-    starts = runs.values
-    ends = np.where(last_of_group, m, np.append(runs.values[1:], m))
+    starts = runs.ranks
+    ends = np.where(last_of_group, m, np.append(runs.ranks[1:], m))
     turn = np.clip(np.searchsorted(cumulated, share * runs.n, side="right"), starts, ends)
     below = share * (turn - starts) - (upto[turn] - upto[starts]) / runs.n
     above = (upto[ends] - upto[turn]) / runs.n - share * (ends - turn)
@@ -249,7 +286,3 @@ def _moved(runs: _Runs, among_all: NDArray) -> NDArray[np.float64]:
     # Before its first value a group has nothing, and all the others have is to be moved.
     distances += upto[starts[first_of_group]] / runs.n
     return np.clip(distances / max(1, m - 1), 0.0, 1.0)
-
-
-def _labelled(labels: ArrayLike | Partition) -> tuple[NDArray[np.int64], int]:
-    return as_labels(labels, len(labels) if isinstance(labels, Partition) else np.size(labels))

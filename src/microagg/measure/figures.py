@@ -1,221 +1,293 @@
-"""Every figure a release is judged by: what it means, and all of them at once."""
+"""Every figure a release is judged by: what it means, and how it is computed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from operator import attrgetter
 from typing import Literal
 
-from numpy.typing import ArrayLike
+from microagg.measure.evidence import EquivalenceClasses, Evidence
+from microagg.measure.interval import interval_disclosure, satisfaction, scoring_index, sdid
+from microagg.measure.statistics import eigenvalue_distance, il1s
 
-from microagg.base.arrays import as_records
-from microagg.base.groups import Partition
-from microagg.base.progress import Report, silent
-from microagg.measure.anonymity import anonymity, classes
-from microagg.measure.interval import (
-    disclosure_risk,
-    interval_disclosure,
-    satisfaction,
-    scoring_index,
-    sdid,
-)
-from microagg.measure.linkage import link
-from microagg.measure.probabilistic_loss import probabilistic_loss
-from microagg.measure.statistics import changes, eigenvalue_distance, il1s, paired, release_loss
+Value = float | list[float] | dict[str, float]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What a figure is called, how it is computed, and which way is better.
+    """What a figure is called, what it means, and how it is computed.
 
-    Of a change that has a sign, the lower is the one nearer to 0.
+    compute: one number; or a list, an entry a numeric column; or one by each confidential column.
+    range: the least and the largest value. Of a change that has a sign, the lower is the one
+    nearer to 0.
+    needs: the fields of the evidence without which it cannot be computed.
+    of_sample: whether a sample of the records tells what it is of all. Not so where it depends on
+    the number of records, as linkage: in a sample everybody is easier to find. Nor for losses and
+    for changes of a column, which are sums over all records and not to be guessed.
     """
 
     name: str
+    title: str
     formula: str
-    group: Literal["risk", "utility", "satisfaction"]
-    better: Literal["lower", "higher"]
-    unit: str
     description: str
+    group: Literal["risk", "utility", "satisfaction"]
+    compute: Callable[[Evidence], Value]
+    better: Literal["lower", "higher"] = "lower"
+    unit: Literal["percent", "records", "values", ""] = "percent"
+    range: tuple[float, float] = (0.0, 100.0)
+    needs: tuple[str, ...] = ("numbers",)
+    of_sample: bool = False
+
+
+def _classes(evidence: Evidence) -> EquivalenceClasses:
+    assert evidence.classes is not None
+    return evidence.classes
+
+
+def _interval(evidence: Evidence, basis: str) -> float:
+    return interval_disclosure(evidence.pair, width=evidence.sd, basis=basis).total
+
+
+def _satisfaction(evidence: Evidence) -> float:
+    assert evidence.distance is not None
+    return satisfaction(evidence.pair, distance=evidence.distance, importance=evidence.importance)
 
 
 FIGURES: tuple[Figure, ...] = (
     Figure(
         "k",
+        "Smallest class",
         "min over classes of class size",
+        "The size of the smallest class of records that share their released values.",
         "risk",
-        "higher",
-        "records",
-        "The size of the smallest group of records that cannot be told apart.",
+        lambda evidence: _classes(evidence).k,
+        better="higher",
+        unit="records",
+        range=(1.0, inf),
+        needs=("classes",),
     ),
     Figure(
         "unique_records",
+        "Unique records",
         "#{i : nobody shares the class of i}",
-        "risk",
-        "lower",
-        "records",
         "How many records share their released values with nobody.",
+        "risk",
+        lambda evidence: int((_classes(evidence).sizes == 1).sum()),
+        unit="records",
+        range=(0.0, inf),
+        needs=("classes",),
     ),
     Figure(
         "linkage",
+        "Linkage",
         "DLD = 100 #{i : i = i'} / n, i' the released record nearest to original i",
-        "risk",
-        "lower",
-        "percent",
         "Records that an intruder who knows the originals links to themselves; ties go to the "
         "first.",
+        "risk",
+        lambda evidence: evidence.links.percent,
     ),
     Figure(
         "expected_linkage",
+        "Expected linkage",
         "100 / n sum over i among its nearest of 1 / number of nearest",
+        "Records that an intruder who knows the originals links to themselves, choosing at random "
+        "among equally near ones.",
         "risk",
-        "lower",
-        "percent",
-        "Records that an intruder who knows the originals links to themselves; lots decide among "
-        "equally near ones.",
+        lambda evidence: evidence.links.expected,
     ),
     Figure(
         "interval",
+        "Interval disclosure",
         "SDID = 100 #{|x - x'| <= sd sigma} / cells",
-        "risk",
-        "lower",
-        "percent",
         "Values released within a few percent of a standard deviation of the original.",
+        "risk",
+        lambda evidence: evidence.interval.total,
+        of_sample=True,
     ),
     Figure(
         "interval_attributes",
+        "Interval disclosure by column",
         "SDID of each column",
-        "risk",
-        "lower",
-        "percent",
         "The same share, column by column.",
+        "risk",
+        lambda evidence: list(evidence.interval.attributes),
+        of_sample=True,
     ),
     Figure(
         "linked_interval",
+        "Linked interval disclosure",
         "SDID with x' from the nearest released record",
-        "risk",
-        "lower",
-        "percent",
         "Values that an intruder guesses as closely who trusts the nearest released record.",
+        "risk",
+        lambda evidence: sdid(evidence.pair, sd=evidence.sd, links=evidence.links.rows).total,
     ),
     Figure(
         "range_interval",
+        "Range interval disclosure",
         "100 #{|x - x'| <= sd (max x - min x)} / cells",
-        "risk",
-        "lower",
-        "percent",
         "Values released within a few percent of the column's range of the original.",
+        "risk",
+        lambda evidence: _interval(evidence, "range"),
+        of_sample=True,
     ),
     Figure(
         "rank_interval",
+        "Rank interval disclosure",
         "100 #{|rank x - rank x'| <= sd n} / cells",
-        "risk",
-        "lower",
-        "percent",
         "Values released within a few percent of all ranks of the original.",
+        "risk",
+        lambda evidence: _interval(evidence, "rank"),
+        of_sample=True,
     ),
     Figure(
         "disclosure_risk",
+        "Disclosure risk",
         "DR = (DLD + SDID) / 2",
-        "risk",
-        "lower",
-        "percent",
         "The risk in one figure: half linkage, half interval.",
+        "risk",
+        lambda evidence: evidence.risk,
+    ),
+    Figure(
+        "diversity",
+        "Diversity",
+        "min over classes of the number of different values of a confidential column",
+        "The least number of different values among records that share their released values; "
+        "1 means that a whole class shares one.",
+        "risk",
+        lambda evidence: {
+            name: int(each.distinct.least) for name, each in evidence.diversities.items()
+        },
+        better="higher",
+        unit="values",
+        range=(1.0, inf),
+        needs=("confidential",),
+    ),
+    Figure(
+        "closeness",
+        "Closeness",
+        "max over classes of the distance between the distributions of a confidential column in "
+        "the class and among all",
+        "How far the distribution in the most unusual class is from that among all: 0 is as among "
+        "all, 1 is as different as can be.",
+        "risk",
+        lambda evidence: {name: each.largest for name, each in evidence.closenesses.items()},
+        unit="",
+        range=(0.0, 1.0),
+        needs=("confidential",),
     ),
     Figure(
         "loss",
+        "Information loss of numbers",
         "IL = mean over columns of 100 sum (x - x')^2 / sum (x - mean)^2",
+        "How much of the variation in the data the release lost.",
         "utility",
-        "lower",
-        "percent",
-        "How much of the variation in the data the release wiped out.",
+        lambda evidence: evidence.loss.total,
+        range=(0.0, inf),
     ),
     Figure(
         "loss_attributes",
+        "Information loss by column",
         "IL of each column",
-        "utility",
-        "lower",
-        "percent",
         "The same loss, column by column.",
+        "utility",
+        lambda evidence: list(evidence.loss.attributes),
+        range=(0.0, inf),
     ),
     Figure(
         "il1s",
+        "IL1s",
         "IL1s = mean over cells of |x - x'| / (sqrt(2) sigma)",
-        "utility",
-        "lower",
-        "",
         "How far values moved, in standard deviations of a difference between two records.",
+        "utility",
+        lambda evidence: il1s(evidence.pair),
+        unit="",
+        range=(0.0, inf),
+        of_sample=True,
     ),
     Figure(
         "mean_changes",
+        "Mean changes",
         "100 (mean' - mean) / sigma of each column",
-        "utility",
-        "lower",
-        "percent",
         "How far each mean moved.",
+        "utility",
+        lambda evidence: list(evidence.changes.means),
+        range=(-inf, inf),
     ),
     Figure(
         "variance_changes",
+        "Variance changes",
         "100 (variance' / variance - 1) of each column",
-        "utility",
-        "lower",
-        "percent",
         "How much each variance grew or shrank.",
+        "utility",
+        lambda evidence: list(evidence.changes.variances),
+        range=(-100.0, inf),
     ),
     Figure(
         "quantile_changes",
+        "Quantile changes",
         "mean over q = 5, ..., 95 % of 100 |Q'(q) - Q(q)| / sigma, of each column",
-        "utility",
-        "lower",
-        "percent",
         "How far the quantiles of each column moved.",
+        "utility",
+        lambda evidence: list(evidence.changes.quantiles),
+        range=(0.0, inf),
     ),
     Figure(
         "total_changes",
+        "Total changes",
         "100 (sum x' - sum x) / sum |x| of each column",
-        "utility",
-        "lower",
-        "percent",
         "How much the total of each column changed.",
+        "utility",
+        lambda evidence: list(evidence.changes.totals),
+        range=(-inf, inf),
     ),
     Figure(
         "correlation_change",
+        "Correlation change",
         "mean over pairs of columns of |r' - r|",
-        "utility",
-        "lower",
-        "",
         "How much correlations changed on average.",
+        "utility",
+        lambda evidence: evidence.changes.correlations,
+        unit="",
+        range=(0.0, 2.0),
+        of_sample=True,
     ),
     Figure(
         "largest_correlation_change",
+        "Largest correlation change",
         "max over pairs of columns of |r' - r|",
-        "utility",
-        "lower",
-        "",
         "How much the correlation that changed most did.",
+        "utility",
+        lambda evidence: evidence.changes.largest_correlation,
+        unit="",
+        range=(0.0, 2.0),
+        of_sample=True,
     ),
     Figure(
         "eigenvalue_distance",
+        "Eigenvalue distance",
         "100 sum |l' - l| / sum l over the eigenvalues of the covariances",
+        "How much the covariances of all columns together changed.",
         "utility",
-        "lower",
-        "percent",
-        "How much the cloud of records changed its shape.",
+        lambda evidence: eigenvalue_distance(evidence.pair),
+        range=(0.0, inf),
+        of_sample=True,
     ),
     Figure(
         "probabilistic_loss",
+        "Probabilistic loss",
         "PIL = mean of the five parts below",
-        "utility",
-        "lower",
-        "percent",
         "How surely the usual statistics tell the release from the originals.",
+        "utility",
+        lambda evidence: evidence.probabilistic_loss.total,
     ),
     *(
         Figure(
             f"pil_{part}",
+            f"PIL: {part}",
             f"mean over {each} of 100 (2 Phi(|T' - T| / sqrt(Var T)) - 1)",
-            "utility",
-            "lower",
-            "percent",
             f"The part of PIL that is due to {part}.",
+            "utility",
+            attrgetter(f"probabilistic_loss.{part}"),
         )
         for part, each in (
             ("quantiles", "columns and q = 5, ..., 95 %"),
@@ -227,86 +299,53 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         "scoring_index",
+        "Scoring index",
         "SI = (DR + PIL) / 2",
-        "utility",
-        "lower",
-        "percent",
         "Risk and loss in one figure.",
+        "utility",
+        lambda evidence: scoring_index(evidence.risk, evidence.probabilistic_loss.total),
     ),
     Figure(
         "satisfaction",
+        "Satisfaction",
         "SL = 100 sum w [|x - x'| >= Delta sigma] / sum w",
-        "satisfaction",
-        "higher",
-        "percent",
         "Values as far from the original as their owners ask, weighted by importance.",
+        "satisfaction",
+        _satisfaction,
+        better="higher",
+        needs=("numbers", "distance"),
     ),
 )
 
 
-def judge(
-    original: ArrayLike,
-    released: ArrayLike,
-    *,
-    labels: ArrayLike | Partition | None = None,
-    sd: float = 5.0,
-    known: Sequence[int] | None = None,
-    distance: ArrayLike | None = None,
-    importance: ArrayLike | None = None,
-    report: Report = silent,
-) -> dict[str, float | list[float]]:
-    """Every figure of FIGURES under its name, in that order; one list entry a column.
-
-    original, released: the same records and numeric columns, row by row.
-    labels: the group of each record; if not given, records with equal released values are one.
-    sd: how close a released value may not come, in percent (see `interval_disclosure`).
-    known: the columns an intruder knows (see `link`).
-    distance, importance: what owners ask (see `satisfaction`); without a distance that figure is
-    left out.
-
-    The time goes into linkage, whose share `report` tells.
-    """
-    pair = paired(original, released)
-    if labels is None:
-        labels = classes(as_records(released, "released"))
-    groups = anonymity(labels)
-    links = link(pair, known=known, report=report)
-    interval = sdid(pair, sd=sd)
-    loss = release_loss(pair)
-    change = changes(pair)
-    probabilistic = probabilistic_loss(pair)
-    risk = disclosure_risk(links.percent, interval.total)
-    figures: dict[str, float | list[float]] = {
-        "k": groups.k,
-        "unique_records": groups.alone,
-        "linkage": links.percent,
-        "expected_linkage": links.expected,
-        "interval": interval.total,
-        "interval_attributes": list(interval.attributes),
-        "linked_interval": sdid(pair, sd=sd, links=links.rows).total,
-        "range_interval": interval_disclosure(pair, width=sd, basis="range").total,
-        "rank_interval": interval_disclosure(pair, width=sd, basis="rank").total,
-        "disclosure_risk": risk,
-        "loss": loss.total,
-        "loss_attributes": list(loss.attributes),
-        "il1s": il1s(pair),
-        "mean_changes": list(change.means),
-        "variance_changes": list(change.variances),
-        "quantile_changes": list(change.quantiles),
-        "total_changes": list(change.totals),
-        "correlation_change": change.correlations,
-        "largest_correlation_change": change.largest_correlation,
-        "eigenvalue_distance": eigenvalue_distance(pair),
-        "probabilistic_loss": probabilistic.total,
-        **{
-            f"pil_{part}": share
-            for part, share in probabilistic.to_dict().items()
-            if part != "total"
-        },
-        "scoring_index": scoring_index(risk, probabilistic.total),
+def judge(evidence: Evidence, figures: Iterable[Figure] = FIGURES) -> dict[str, Value]:
+    """Every figure whose needs the evidence meets, by its name."""
+    return {
+        figure.name: figure.compute(evidence)
+        for figure in figures
+        if all(getattr(evidence, need) is not None for need in figure.needs)
     }
-    if distance is not None:
-        figures["satisfaction"] = satisfaction(
-            pair, distance=distance, importance=1.0 if importance is None else importance
-        )
-    return figures
+
+
+def shown(values: Mapping[str, Value]) -> list[tuple[Figure, str]]:
+    """What a person reads of figures by their names: each figure with its value as text.
+
+    A figure of confidential columns comes once for each of them, which its title names; lists,
+    which have an entry a numeric column, are left to where columns are shown.
+    """
+    rows = []
+    for figure in FIGURES:
+        value = values.get(figure.name)
+        if isinstance(value, dict):
+            for column, one in value.items():
+                titled = replace(figure, title=f"{figure.title} of {column}")
+                rows.append((titled, _text(one, figure.unit)))
+        elif isinstance(value, int | float):
+            rows.append((figure, _text(value, figure.unit)))
+    return rows
+
+
+def _text(value: float, unit: str) -> str:
+    if unit == "percent":
+        return f"{value:.2f} %"
+    return f"{value}" if isinstance(value, int) else f"{value:.3g}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,10 +21,6 @@ class Exposure:
 
     total: float
     attributes: tuple[float, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return {"total": self.total, "attributes": list(self.attributes)}
 
 
 def sdid(

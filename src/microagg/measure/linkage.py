@@ -3,7 +3,6 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,17 +28,13 @@ class Linkage:
     expected: float
     rows: NDArray[np.int64]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names; not the rows, which tell of single records."""
-        return {"percent": self.percent, "expected": self.expected}
-
 
 def link(
     original: ArrayLike | Pair,
     released: ArrayLike | None = None,
     *,
     known: Sequence[int] | None = None,
-    report: Report = silent,
+    advance: Report = silent,
 ) -> Linkage:
     """Link every original record to the nearest released one: DLD, in percent.
 
@@ -70,7 +65,7 @@ def link(
     scales = 1.0 / pair.deviations
     own = np.empty(n)
     _own_squares(records, points, labels, scales, own)
-    found = nearest(plant(points, scales), records, own, np.bincount(labels), report)
+    found = nearest(plant(points, scales), records, own, np.bincount(labels), advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
     rows = firsts[found.numbers]
     among = found.squares == own

@@ -1,7 +1,6 @@
 """PIL: would an analyst notice, by the usual statistics, that the data are not the originals?"""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +20,6 @@ class ProbabilisticLoss:
     variances: float
     covariances: float
     correlations: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return asdict(self)
 
 
 def probabilistic_loss(

@@ -7,9 +7,8 @@ count as unchanged where there is one figure for each column.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,10 +117,6 @@ class Loss:
     total: float
     attributes: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return _plain(self)
-
 
 def release_loss(original: ArrayLike | Pair, released: ArrayLike | None = None) -> Loss:
     """The loss IL of any release: for a column 100 * sum (x - x')^2 / sum (x - mean)^2, in percent.
@@ -173,10 +168,6 @@ class Changes:
     totals: tuple[float, ...]
     correlations: float
     largest_correlation: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures under their names."""
-        return _plain(self)
 
 
 def changes(original: ArrayLike | Pair, released: ArrayLike | None = None) -> Changes:
@@ -271,10 +262,3 @@ def _total_change(pair: Pair, a: int) -> float:
 
 def _mean(figures: Sequence[float] | NDArray) -> float:
     return float(np.mean(figures)) if len(figures) else 0.0
-
-
-def _plain(figures: Any) -> dict[str, Any]:
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in asdict(figures).items()
-    }

@@ -70,10 +70,7 @@ def assessed(
             Classes.of(np.bincount(labels)),
             labels,
             rows_original=plan.rows,
-            confidential={
-                column.name: (column.values, column.numeric)
-                for column in _confidential(plan, sample, sampled, origin)
-            },
+            confidential=_confidential(plan, sample, sampled, origin),
             losses=tally.losses,
             changes=tally.changes,
             advance=advance,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from microagg.base.recipe import Recipe
 from microagg.columns.told import Attribute
-from microagg.measure.figures import FIGURES
+from microagg.measure.figures import shown
 from microagg.report.story import Fact, Figure, Story
 
 if TYPE_CHECKING:
@@ -129,41 +129,12 @@ def _figures(release: "Release") -> tuple[Figure, ...]:
     measured = release.assessment
     if measured is None:
         return tuple(told)
-    for figure in FIGURES:
-        value = measured.figures.get(figure.name)
-        if figure.name != "loss" and isinstance(value, int | float):
-            shown = f"{value:.2f} %" if figure.unit == "percent" else f"{value:.3g}"
-            name = figure.name.replace("_", " ").replace("pil ", "PIL: ").replace("il1s", "IL1s")
-            told.append(
-                Figure(
-                    name[0].upper() + name[1:],
-                    shown,
-                    figure.description,
-                    figure.better,
-                    figure.group,
-                )
-            )
-    for column, found in measured.confidential.items():
-        told.append(
-            Figure(
-                f"Diversity of {column}",
-                f"{found['diversity']['distinct']['least']:g}",
-                f"The least number of different values of {column} among records that look alike; "
-                "1 means that a whole group shares one.",
-                "higher",
-                "risk",
-            )
-        )
-        told.append(
-            Figure(
-                f"Closeness of {column}",
-                f"{found['closeness']['largest']:.3f}",
-                f"How far {column} in the most unusual group is from what it is among all: 0 is "
-                "as among all, 1 is as different as can be.",
-                "lower",
-                "risk",
-            )
-        )
+    # The loss of all columns is above, that of numbers alone would only confuse.
+    told += [
+        Figure(figure.title, value, figure.description, figure.better, figure.group)
+        for figure, value in shown(measured.figures)
+        if figure.name != "loss"
+    ]
     return tuple(told)
 
 

@@ -7,7 +7,9 @@ import pytest
 import microagg
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.measure.anonymity import closeness, diversity
+from microagg.measure.evidence import Evidence
 from microagg.measure.figures import judge
+from microagg.measure.statistics import paired
 from tests.naive import protect as naive
 
 NUMBERS = ["height", "income"]
@@ -52,10 +54,10 @@ def test_figures_are_those_of_the_measures():
     table = original()
     release = released(table, NUMBERS)
     found = microagg.assess(table, release, confidential=["illness", "cost"])
-    expected = judge(numbers(table), numbers(release))
-    for name in ("k", "unique_records"):
-        del expected[name]
-    same_figures(found.figures, expected)
+    expected = judge(Evidence(numbers=paired(numbers(table), numbers(release))))
+    others = ("k", "unique_records", "diversity", "closeness")
+    assert found.figures.keys() == {*expected, *others}
+    same_figures({name: found.figures[name] for name in expected}, expected)
     assert found.columns == tuple(NUMBERS)
     assert found.judged == 36
     assert found.judged_columns == tuple(NUMBERS)
@@ -64,6 +66,7 @@ def test_figures_are_those_of_the_measures():
     rows = list(zip(*(release[name] for name in NUMBERS), strict=True))
     sizes, k = naive.recount(rows)
     assert (found.k_found, found.classes) == (k, len(sizes))
+    assert (found.figures["k"], found.figures["unique_records"]) == (k, found.unique) == (k, 0)
     assert (found.smallest_class, found.largest_class) == (sizes[0], sizes[-1])
     labels = pd.factorize(pd.Series(rows))[0]
     codes = pd.factorize(table["illness"])[0]
@@ -71,6 +74,8 @@ def test_figures_are_those_of_the_measures():
     assert illness["diversity"]["distinct"]["least"] == diversity(codes, labels).distinct.least
     apart = closeness(codes, labels, ordered=False)
     assert illness["closeness"]["largest"] == pytest.approx(apart.largest)
+    assert found.figures["diversity"]["illness"] == illness["diversity"]["distinct"]["least"]
+    assert found.figures["closeness"]["illness"] == illness["closeness"]["largest"]
     assert found.confidential["cost"]["closeness"]["largest"] == pytest.approx(
         closeness(table["cost"].to_numpy(), labels).largest
     )
@@ -80,7 +85,8 @@ def test_settings_reach_the_measures():
     table = original()
     release = released(table, NUMBERS)
     found = microagg.assess(table, release, known="income", sd=10.0, distance=0.5)
-    expected = judge(numbers(table), numbers(release), known=[1], sd=10.0, distance=0.5)
+    pair = paired(numbers(table), numbers(release))
+    expected = judge(Evidence(numbers=pair, known=[1], sd=10.0, distance=0.5))
     for name in ("linkage", "interval", "satisfaction"):
         assert found.figures[name] == pytest.approx(expected[name])
 
@@ -94,12 +100,18 @@ def test_the_certificate_says_the_same():
         confidential=["illness"],
         method="mdav",
     )
-    found = microagg.assess(table, release.data, quasi_identifiers=release.recipe.quasi_identifiers)
+    found = microagg.assess(
+        table,
+        release.data,
+        quasi_identifiers=release.recipe.quasi_identifiers,
+        confidential=release.recipe.confidential,
+    )
     certificate = release.certificate
     assert found.attribute_losses == pytest.approx(certificate.attribute_losses)
     assert found.information_loss == pytest.approx(certificate.information_loss)
     assert found.k_found == certificate.k_found
     assert found.judged_columns == ("height", "income", "level")
+    assert {"diversity", "closeness"} <= release.assessment.figures.keys()
     same_figures(release.assessment.figures, found.figures)
 
 
@@ -165,7 +177,7 @@ def test_missing_values():
     found = microagg.assess(table, release, quasi_identifiers=NUMBERS)
     whole = table["height"].notna() & release["height"].notna()
     assert found.judged == whole.sum() < 36
-    expected = judge(numbers(table)[whole], numbers(release)[whole])
+    expected = judge(Evidence(numbers=paired(numbers(table)[whole], numbers(release)[whole])))
     assert found.figures["linkage"] == pytest.approx(expected["linkage"])
     before, after = (
         [None if np.isnan(each) else each for each in frame["height"]] for frame in (table, release)
@@ -179,13 +191,15 @@ def test_having_no_confidential_value_is_a_value():
     release = table.assign(x=2)
     found = microagg.assess(table, release, confidential="ill")
     assert found.confidential["ill"]["diversity"]["distinct"]["least"] == 2.0
+    protected = microagg.protect(table, k=4, quasi_identifiers="x", confidential="ill")
+    assert protected.assessment.confidential == found.confidential
 
 
 def test_categories_alone_have_no_distances():
     table = original()
     release = released(table, ["city"])
     found = microagg.assess(table, release, quasi_identifiers="city")
-    assert found.figures == {}
+    assert found.figures.keys() == {"k", "unique_records"}
     assert found.judged == 0
 
 

@@ -1,0 +1,193 @@
+"""Judging a release against the original, whoever made it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.base.errors import InputError, OptionError
+from microagg.base.progress import watch
+from microagg.base.recipe import ReadingSettings
+from microagg.columns.coded import Coded, encode
+from microagg.columns.summary import understood
+from microagg.release.assessment import Assessment, measure
+from microagg.table.checks import fingerprint
+from microagg.table.opening import Opened, check_columns, open_table
+from microagg.table.classes import Classes, class_of
+
+
+def assess(
+    original: Any,
+    released: Any,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    confidential: Sequence[str] = (),
+    key: str | None = None,
+    known: Sequence[str] | None = None,
+    kinds: dict[str, str] | None = None,
+    orders: dict[str, Sequence[str]] | None = None,
+    sd: float = 5.0,
+    distance: Any = None,
+    importance: Any = 1.0,
+    progress: bool | None = None,
+    reading: dict[str, Any] | None = None,
+) -> Assessment:
+    """Judge a release, also one made by another tool.
+
+    original, released: whatever `protect` takes.
+    quasi_identifiers: columns others may know; if not given, those that the release changed.
+    confidential: columns whose diversity among records that look alike is measured.
+    key: a column in both that says which record is which; without it rows are paired in order.
+    known: which of the quasi-identifiers an intruder knows who links records; all if not given.
+    kinds, orders: as in `Recipe`. sd: how close to the original is too close, in percent of a
+    deviation. distance, importance: as in `microagg.measure.interval.satisfaction`.
+    """
+    settings = ReadingSettings(**(reading or {})).as_reading()
+    with watch("reading", progress) as advance:
+        before = open_table(original, settings, report=lambda share: advance(share / 2))
+        after = open_table(released, settings, report=lambda share: advance(0.5 + share / 2))
+    confidential, known = _as_list(confidential), None if known is None else _as_list(known)
+    tables = _Tables(before, after, _rows_by_key(before, after, key))
+    names = _judged_columns(tables, quasi_identifiers, key)
+    for table in (before, after):
+        check_columns([*names, *confidential], table.frame.names)
+    pairs = [
+        tables.coded(name, (kinds or {}).get(name), (orders or {}).get(name)) for name in names
+    ]
+    labels = class_of(pa.table([after.frame.column(name) for name in names], names), names)
+    with watch("measuring", progress) as advance:
+        return measure(
+            pairs,
+            Classes.of(np.bincount(labels)),
+            labels,
+            rows_original=before.frame.rows,
+            confidential=[_understood(after, name) for name in confidential],
+            known=known,
+            sd=sd,
+            distance=distance,
+            importance=importance,
+            advance=advance,
+            notes=(*before.notes, *after.notes),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """The original and the release.
+
+    rows: for each released row its row in the original; None where rows are paired in order.
+    """
+
+    before: Opened
+    after: Opened
+    rows: NDArray[np.int64] | None
+
+    def column(self, name: str) -> tuple[pa.Array, pa.Array]:
+        """A column before and after, row by row and of one type."""
+        one, other = self.before.frame.column(name), self.after.frame.column(name)
+        if self.rows is not None:
+            one = one.take(pa.array(self.rows))
+        one, other = (
+            array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+            for array in (one, other)
+        )
+        if one.type != other.type:
+            common = _common_type(one.type, other.type)
+            one, other = one.cast(common, safe=False), other.cast(common, safe=False)
+        return one, other
+
+    def changed(self, name: str) -> bool:
+        """Whether the release shows anything else in a column."""
+        one, other = (fingerprint(pa.table([array], ["column"])) for array in self.column(name))
+        return one != other
+
+    def coded(
+        self, name: str, kind: str | None, order: Sequence[str] | None
+    ) -> tuple[Coded, Coded]:
+        """A column before and after as numbers: coded together, so that codes mean the same."""
+        one, other = self.column(name)
+        if kind is None and order is None:
+            order = _order_of(self.before.frame.column(name), other)
+        both = encode(
+            name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
+        )
+        return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
+
+
+def _rows_by_key(before: Opened, after: Opened, key: str | None) -> NDArray[np.int64] | None:
+    """For each released row its row in the original; None where rows are paired in order."""
+    if key is None:
+        if before.frame.rows != after.frame.rows:
+            raise InputError(
+                f"the original has {before.frame.rows} records and the release "
+                f"{after.frame.rows}, so rows cannot be paired in order; name a key column that "
+                "is in both"
+            )
+        return None
+    for table in (before, after):
+        check_columns([key], table.frame.names)
+    keys = [table.frame.column(key).cast(pa.string()) for table in (before, after)]
+    for array, what in zip(keys, ("original", "release"), strict=True):
+        if array.null_count or len(array.unique()) < len(array):
+            raise InputError(
+                f"the key {key!r} is missing or repeated in the {what}; "
+                "a key has its own value in every record"
+            )
+    rows = pa.compute.index_in(keys[1], value_set=keys[0])
+    if rows.null_count:
+        raise InputError(
+            f"{rows.null_count} records of the release have a key {key!r} that the original "
+            "does not have"
+        )
+    return np.asarray(rows.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _as_list(names: Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _judged_columns(tables: _Tables, given: Sequence[str] | None, key: str | None) -> list[str]:
+    if given is not None:
+        if not given:
+            raise OptionError("quasi_identifiers must name at least one column")
+        return _as_list(given)
+    before, after = tables.before.frame.names, tables.after.frame.names
+    common = [name for name in after if name in before and name != key]
+    changed = [name for name in common if tables.changed(name)]
+    if not changed:
+        raise OptionError(
+            "the release changed no column that both tables have; name the columns to judge: "
+            "quasi_identifiers"
+        )
+    return changed
+
+
+def _common_type(*types: pa.DataType) -> pa.DataType:
+    """What two types are compared as: numbers or moments if both are, else text."""
+    if all(
+        pa.types.is_integer(each) or pa.types.is_floating(each) or pa.types.is_decimal(each)
+        for each in types
+    ):
+        return pa.float64()
+    if all(pa.types.is_date(each) or pa.types.is_timestamp(each) for each in types):
+        return pa.timestamp("us")
+    return pa.string()
+
+
+def _order_of(original: pa.Array, released: pa.Array) -> Sequence[str] | None:
+    """The order that an ordinal column brings along, if the release has no other categories."""
+    if not (pa.types.is_dictionary(original.type) and original.type.ordered):
+        return None
+    order: list[str] = original.dictionary.cast(pa.string()).to_pylist()
+    known = set(released.unique().cast(pa.string()).to_pylist()) - {None} <= set(order)
+    return order if known else None
+
+
+def _understood(table: Opened, name: str) -> Coded:
+    column = understood(name, table.frame.column(name), table.origin)
+    if column is None:
+        raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
+    return column

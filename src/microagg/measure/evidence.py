@@ -1,0 +1,97 @@
+"""What the figures of a release are computed from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from microagg.base.progress import Report, silent
+from microagg.measure.anonymity import ConfidentialCounts, Diversity, Summary
+from microagg.measure.interval import Exposure, disclosure_risk, sdid
+from microagg.measure.linkage import Linkage, link
+from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
+from microagg.measure.statistics import Changes, Loss, Pair, changes, release_loss
+
+
+class EquivalenceClasses(Protocol):
+    """Records that share their released values.
+
+    k: the least number of units in a class; unique: the records that share theirs with nobody.
+    """
+
+    @property
+    def k(self) -> int: ...
+
+    @property
+    def unique(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """What is known of a release; what several figures share is worked out once, when asked for.
+
+    numbers: the records that have all numbers before and after (see `paired`).
+    classes: over all records. confidential: the counts of each confidential column over them.
+    distance, importance: what owners ask for (see `satisfaction`).
+    sd: how close a released value may not come, in percent (see `interval_disclosure`).
+    known: the columns an intruder knows (see `link`). The time goes into linkage, whose share done
+    is told by `advance`.
+    """
+
+    numbers: Pair | None = None
+    classes: EquivalenceClasses | None = None
+    confidential: Mapping[str, ConfidentialCounts] | None = None
+    distance: ArrayLike | None = None
+    importance: ArrayLike = 1.0
+    sd: float = 5.0
+    known: Sequence[int] | None = None
+    advance: Report = silent
+
+    @property
+    def pair(self) -> Pair:
+        """The numbers, for figures that need them."""
+        assert self.numbers is not None
+        return self.numbers
+
+    @cached_property
+    def links(self) -> Linkage:
+        """Whom an intruder finds who knows the originals."""
+        return link(self.pair, known=self.known, advance=self.advance)
+
+    @cached_property
+    def interval(self) -> Exposure:
+        """How many released values are close to the originals."""
+        return sdid(self.pair, sd=self.sd)
+
+    @property
+    def risk(self) -> float:
+        """Linkage and interval disclosure in one figure."""
+        return disclosure_risk(self.links.percent, self.interval.total)
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The information loss of the numbers."""
+        return release_loss(self.pair)
+
+    @cached_property
+    def changes(self) -> Changes:
+        """How the usual statistics changed."""
+        return changes(self.pair)
+
+    @cached_property
+    def probabilistic_loss(self) -> ProbabilisticLoss:
+        """PIL and its parts."""
+        return probabilistic_loss(self.pair)
+
+    @cached_property
+    def diversities(self) -> dict[str, Diversity]:
+        """Of each confidential column within classes."""
+        return {name: counts.diversity() for name, counts in (self.confidential or {}).items()}
+
+    @cached_property
+    def closenesses(self) -> dict[str, Summary]:
+        """Of each confidential column within classes to that among all."""
+        return {name: counts.closeness() for name, counts in (self.confidential or {}).items()}

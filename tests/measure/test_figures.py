@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+import microagg
+from microagg.measure import evidence as module
+from microagg.measure.anonymity import ConfidentialCounts
+from microagg.measure.evidence import Evidence
+from microagg.measure.figures import FIGURES, judge, shown
+from microagg.measure.interval import satisfaction, sdid
+from microagg.measure.linkage import link
+from microagg.measure.probabilistic_loss import probabilistic_loss
+from microagg.measure.statistics import paired
+
+
+@pytest.fixture
+def tables():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    groups = microagg.partition(X, 4, "mdav")
+    return X, np.asarray(microagg.aggregate(X, groups)), groups
+
+
+def test_every_figure_whose_needs_are_met(tables):
+    X, R, groups = tables
+    pair = paired(X, R)
+    counts = ConfidentialCounts()
+    counts.add(np.arange(60) % 7, groups)
+    everything = Evidence(
+        numbers=pair, classes=groups, confidential={"illness": counts}, distance=0.1
+    )
+    assert list(judge(everything)) == [figure.name for figure in FIGURES]
+    assert judge(Evidence()) == {}
+    assert "satisfaction" not in judge(Evidence(numbers=pair))
+    assert judge(Evidence(classes=groups)) == {"k": 4, "unique_records": 0}
+    assert judge(Evidence(confidential={"illness": counts})).keys() == {"diversity", "closeness"}
+
+
+def test_work_is_shared_without_changing_it(tables, monkeypatch):
+    X, R, _ = tables
+    calls = []
+    monkeypatch.setattr(module, "link", lambda *a, **b: calls.append(1) or link(*a, **b))
+    shares = []
+    figures = judge(
+        Evidence(
+            numbers=paired(X, R),
+            known=[0, 2],
+            sd=10.0,
+            distance=[0.1, 0.2, 0.3],
+            importance=np.ones(3),
+            advance=shares.append,
+        )
+    )
+    assert calls == [1]
+    assert shares[-1] == 1.0
+    assert figures["linkage"] == link(X, R, known=[0, 2]).percent
+    assert figures["interval"] == sdid(X, R, 10.0).total
+    assert figures["probabilistic_loss"] == probabilistic_loss(X, R).total
+    assert figures["satisfaction"] == satisfaction(X, R, [0.1, 0.2, 0.3])
+
+
+def test_what_a_person_reads():
+    values = {
+        "closeness": {"illness": 0.12345, "cost": 1.0},
+        "k": 12345,
+        "linkage": 12.345678,
+        "loss_attributes": [1.0, 2.0],
+        "il1s": 0.00123456,
+    }
+    rows = [(figure.name, figure.title, text) for figure, text in shown(values)]
+    assert rows == [
+        ("k", "Smallest class", "12345"),
+        ("linkage", "Linkage", "12.35 %"),
+        ("closeness", "Closeness of illness", "0.123"),
+        ("closeness", "Closeness of cost", "1"),
+        ("il1s", "IL1s", "0.00123"),
+    ]
