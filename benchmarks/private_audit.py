@@ -24,11 +24,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.measuring import save, show
 from microagg.private import release
 from microagg.private.domains import Range
-from microagg.private.registry import METHODS, Task
+from microagg.private.method import Task
+from microagg.private.registry import WORD, all_methods, find
 
 EPSILON = 1.0
-# With less, "optimal" puts four values into one group, and there is nothing to see.
-EPSILON_OF_OPTIMAL = 4.0
+# With less, groups that adapt to epsilon hold all four values, and there is nothing to see.
+EPSILON_OF_ADAPTIVE = 4.0
 BOUNDS = {"0": (0.0, 11.0)}
 DOUBT = 0.001
 QUANTILES = np.linspace(0.02, 0.98, 25)
@@ -47,7 +48,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000, help="releases of each table")
     runs = parser.parse_args().runs
     rows = []
-    for name, method in METHODS.items():
+    for method in all_methods():
+        name = method.name
         found = {pair: audit(lambda table, m=name: look(table, m), pair, runs) for pair in PAIRS}
         guarantee = "standard" if method.standard else "given the partition"
         rows.append(row(name, guarantee, epsilon_of(name), found))
@@ -63,7 +65,7 @@ def main() -> None:
 
 
 def epsilon_of(method: str) -> float:
-    return EPSILON_OF_OPTIMAL if method == "optimal" else EPSILON
+    return EPSILON_OF_ADAPTIVE if find(method, WORD).groups_adapt else EPSILON
 
 
 def row(name: str, guarantee: str, epsilon: float, found: dict[str, float]) -> list[object]:
@@ -78,8 +80,8 @@ def look(table: list[float], method: str) -> np.ndarray:
         epsilon=epsilon_of(method),
         bounds=BOUNDS,
         method=method,
-        k=None if method == "records" else 2,
-        accept="partition-conditional",
+        k=find(method, WORD).only_k or 2,
+        accept=WORD,
     )
     return found.marginals["0"].values if found.marginals else found.data
 
@@ -90,7 +92,7 @@ def linked(table: list[float], method: str) -> np.ndarray:
     if method == "insensitive":
         means = means[::2]
     task = Task(np.array(table)[:, np.newaxis], [Range(*BOUNDS["0"])], [EPSILON], 2)
-    return means[METHODS[method].group(task)[0].labels]
+    return means[find(method, WORD).group(task)[0].labels]
 
 
 def audit(show_release: Look, pair: str, runs: int) -> float:
