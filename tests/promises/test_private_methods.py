@@ -1,6 +1,7 @@
 """What every private method keeps: a new file in `private/mechanisms` is tested by being there."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ RANGES = [
     (-6e307, 6e307),
     (0.1, 0.3),
 ]
+GUIDE = Path(__file__).parents[2] / "docs" / "guarantees.md"
 BOUNDS = {"income": (0, 1000), "age": (0, 120)}
 
 
@@ -312,8 +314,9 @@ def test_a_release_without_k_takes_the_suggested_one(name):
 
 
 @every_method
-def test_names_and_descriptions_are_short_words(name):
+def test_names_are_documented_and_descriptions_short(name):
     method = METHODS[name]
+    assert f"| `{name}` |" in GUIDE.read_text(encoding="utf-8")
     assert name == name.lower().strip()
     assert method.paper
     assert 0 < len(method.description) <= 100

@@ -85,7 +85,7 @@ SHUFFLED = Rows(
 )
 
 
-def one_width(width: int, groups: int) -> int:  # noqa: ARG001
+def one_width(width: int, _groups: int) -> int:
     """The sensitivity of sums that together change no more than one value can."""
     return width
 

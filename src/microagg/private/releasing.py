@@ -51,14 +51,14 @@ class PrivateRelease:
 
     data: of the same kind as the table, with as many rows. Only where `guarantee.rows_linked` says
         so is row i about row i of the table.
-    marginals: where each column stands for itself, what was released of it; `data` is made of it.
     origin: where the table came from, so that it is never written over; nothing of its content.
+    marginals: where each column stands for itself, what was released of it; `data` is made of it.
     """
 
     data: Any
     guarantee: Guarantee
+    origin: opening.Origin = field(repr=False)
     marginals: dict[str, Marginal] | None = None
-    origin: opening.Origin = field(default=_IN_MEMORY, repr=False)
 
     def write(self, target: str | PathLike[str], *, force: bool = False) -> None:
         """Write the release; beside a file, `<file>.certificate.json` states the guarantee.
@@ -154,15 +154,8 @@ def release(
         if ledger is not None:
             ledger.spend(fingerprint(columns), epsilon, guarantee.definition)
     partitions, marginals = _draw(chosen, columns, domains, shares, size, rng)
-    if chosen.rows.linked:
-        data = {name: found.values[partitions[name].labels] for name, found in marginals.items()}
-    elif chosen.rows.together:
-        data = {name: np.repeat(found.values, found.counts) for name, found in marginals.items()}
-    else:
-        shuffler = np.random.default_rng() if rng is None else rng
-        data = {name: _shuffled(found, n, shuffler) for name, found in marginals.items()}
-    shown = None if chosen.rows.together else marginals
-    return PrivateRelease(put_back(data), guarantee, shown, origin)
+    data = put_back(_rows(chosen, partitions, marginals, n, rng))
+    return PrivateRelease(data, guarantee, origin, None if chosen.rows.together else marginals)
 
 
 def _take_apart(
@@ -263,6 +256,22 @@ def noisy_means(
     sums = whole_sums(known.to_steps(known.clamp(column), steps), groups.labels, groups.n_groups)
     noisy = add_noise(sums, method.sensitivity(steps, groups.n_groups), epsilon, rng)
     return known.from_steps(noisy / groups.sizes, steps)
+
+
+def _rows(
+    method: PrivateMethod,
+    partitions: Mapping[str, Partition],
+    marginals: Mapping[str, Marginal],
+    n: int,
+    rng: np.random.Generator | None,
+) -> dict[str, NDArray]:
+    """Columns of n values, in the order that the method may show."""
+    if method.rows.linked:
+        return {name: own.values[partitions[name].labels] for name, own in marginals.items()}
+    if method.rows.together:
+        return {name: np.repeat(own.values, own.counts) for name, own in marginals.items()}
+    shuffler = np.random.default_rng() if rng is None else rng
+    return {name: _shuffled(own, n, shuffler) for name, own in marginals.items()}
 
 
 def _shuffled(found: Marginal, n: int, rng: np.random.Generator) -> NDArray:
