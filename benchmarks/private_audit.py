@@ -15,6 +15,7 @@ import argparse
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.measuring import save, show
 from microagg.private import release
 from microagg.private.domains import Range
-from microagg.private.registry import METHODS, Task
+from microagg.private.method import PrivateMethod, Task
+from microagg.private.registry import WORD, all_methods
 
 EPSILON = 1.0
-# With less, "optimal" puts four values into one group, and there is nothing to see.
-EPSILON_OF_OPTIMAL = 4.0
+# With less, groups that adapt to epsilon hold all four values, and there is nothing to see.
+EPSILON_OF_ADAPTIVE = 4.0
 BOUNDS = {"0": (0.0, 11.0)}
 DOUBT = 0.001
 QUANTILES = np.linspace(0.02, 0.98, 25)
@@ -47,14 +49,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000, help="releases of each table")
     runs = parser.parse_args().runs
     rows = []
-    for name, method in METHODS.items():
-        found = {pair: audit(lambda table, m=name: look(table, m), pair, runs) for pair in PAIRS}
+    for method in all_methods():
+        shown = {pair: audit(partial(look, method), pair, runs) for pair in PAIRS}
         guarantee = "standard" if method.standard else "given the partition"
-        rows.append(row(name, guarantee, epsilon_of(name), found))
-        print(name, "done", file=sys.stderr, flush=True)
-    for name in ("insensitive", "marginals"):
-        found = {pair: audit(lambda table, m=name: linked(table, m), pair, runs) for pair in PAIRS}
-        rows.append(row(f"{name}, if rows were linked", "none", EPSILON, found))
+        rows.append(row(method.name, guarantee, epsilon_of(method), shown))
+        print(method.name, "done", file=sys.stderr, flush=True)
+    for method in all_methods():
+        if not method.rows.linked:
+            shown = {pair: audit(partial(linked, method), pair, runs) for pair in PAIRS}
+            rows.append(row(f"{method.name}, if rows were linked", "none", EPSILON, shown))
     header = ["method", "guarantee", "epsilon", *PAIRS, "within epsilon"]
     show("Epsilon that is exceeded for certain, by pair of tables", header, rows)
     save("private_audit", header, rows)
@@ -62,8 +65,8 @@ def main() -> None:
     sys.exit(f"{len(broken)} standard guarantees are broken" if broken else 0)
 
 
-def epsilon_of(method: str) -> float:
-    return EPSILON_OF_OPTIMAL if method == "optimal" else EPSILON
+def epsilon_of(method: PrivateMethod) -> float:
+    return EPSILON_OF_ADAPTIVE if method.groups_adapt else EPSILON
 
 
 def row(name: str, guarantee: str, epsilon: float, found: dict[str, float]) -> list[object]:
@@ -71,26 +74,26 @@ def row(name: str, guarantee: str, epsilon: float, found: dict[str, float]) -> l
     return [name, guarantee, epsilon, *(f"{exceeded:.2f}" for exceeded in found.values()), within]
 
 
-def look(table: list[float], method: str) -> np.ndarray:
+def look(method: PrivateMethod, table: list[float]) -> np.ndarray:
     """What a release of four values shows, in groups of two."""
-    found = release(
+    made = release(
         table,
         epsilon=epsilon_of(method),
         bounds=BOUNDS,
-        method=method,
-        k=None if method == "records" else 2,
-        accept="partition-conditional",
+        method=method.name,
+        k=method.only_k or 2,
+        accept=WORD,
     )
-    return found.marginals["0"].values if found.marginals else found.data
+    return made.marginals["0"].values if made.marginals else made.data
 
 
-def linked(table: list[float], method: str) -> np.ndarray:
+def linked(method: PrivateMethod, table: list[float]) -> np.ndarray:
     """The same, but row i told with the noisy mean of its group: what must not be published."""
-    means = look(table, method)
-    if method == "insensitive":
+    means = look(method, table)
+    if method.rows.together:
         means = means[::2]
     task = Task(np.array(table)[:, np.newaxis], [Range(*BOUNDS["0"])], [EPSILON], 2)
-    return means[METHODS[method].group(task)[0].labels]
+    return means[method.group(task)[0].labels]
 
 
 def audit(show_release: Look, pair: str, runs: int) -> float:

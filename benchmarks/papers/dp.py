@@ -26,7 +26,8 @@ from benchmarks.measuring import RESULTS, best_times, save, show
 from microagg.private import release
 from microagg.private.budget import split
 from microagg.private.domains import Range
-from microagg.private.registry import METHODS, WORD, Task
+from microagg.private.method import Task
+from microagg.private.registry import WORD, find
 from microagg.private.releasing import noisy_means
 from microagg.private.theory import suggest_k
 from tests.reference import folder
@@ -105,7 +106,7 @@ def study(
 ) -> Figure:
     """The mean SSE over simulated releases by one method, bounds 0 and 1.5 times the maximum."""
     known = {str(j): Range(0.0, 1.5 * top) for j, top in enumerate(records.max(axis=0))}
-    chosen = METHODS[method]
+    chosen = find(method, WORD)
     shares = list(split(epsilon, known, budget, groups_adapt=chosen.groups_adapt).values())
     ranges = list(known.values())
     partitions = chosen.group(Task(records, ranges, shares, k))

@@ -6,6 +6,8 @@ from itertools import product
 
 import numpy as np
 
+from microagg.private import release
+
 
 def least_error(values: Sequence[Fraction], c: Fraction) -> Fraction:
     """Algorithm 3: the shortest path over all pairs of boundaries; a group costs SSE + c / size."""
@@ -52,3 +54,31 @@ def largest_change(
         change = np.abs(group_sums(one) - group_sums(other)).sum(axis=0)
         worst = np.maximum(worst, change)
     return worst
+
+
+def simulated_error(
+    x: np.ndarray,
+    method: str,
+    epsilon: float,
+    k: int | None = None,
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    runs: int = 200,
+) -> np.ndarray:
+    """The squared error of each of many simulated releases; x is sorted, far from its bounds."""
+    errors = []
+    for seed in range(runs):
+        made = release(
+            x,
+            epsilon=epsilon,
+            bounds={"0": bounds},
+            method=method,
+            k=k,
+            accept="partition-conditional",
+            simulate=True,
+            seed=seed,
+        )
+        # What was shuffled is put into order again: the groups stand from low to high.
+        whole = made.marginals and np.repeat(made.marginals["0"].values, made.marginals["0"].counts)
+        errors.append((((made.data if whole is None else whole) - x) ** 2).sum())
+    return np.array(errors)

@@ -18,7 +18,7 @@ data, no other split has a lower expected error before clamping, as long as the 
 on epsilon.
 
 With the method "optimal" they do depend on it: it trades noise for larger groups, so that its total
-error falls with 1 / epsilon_j only. For values spread evenly over their bounds (see `theory`) that
+error falls with 1 / epsilon_j only. For values spread evenly over their bounds (see `costs`) that
 error is proportional to D_j^2 / epsilon_j, the derivatives are -D_j^2 / epsilon_j^2, and the best
 share is proportional to D_j: there "optimal" is the same as "sensitivity", which is why OPT_DP_2
 does better than OPT_DP_1 in the paper. Other data may have another best split, but it would not be

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,8 @@ class Categories:
     """
 
     names: tuple[str, ...]
+    # A record leaves one category and enters another: two counts change by one.
+    sensitivity: ClassVar[int] = 2
 
     def count(self, column: NDArray) -> NDArray[np.int64]:
         """How many records hold each text."""
@@ -92,6 +94,12 @@ def _check_column(name: str, values: Any) -> NDArray:
         array = np.asarray(values)
     except (TypeError, ValueError):
         raise InputError(f"column {name!r} must hold one number or text a record") from None
+    gaps = _missing(array)
+    if gaps:
+        raise InputError(
+            f"column {name!r} has {gaps} missing values, and a private release can have none; drop "
+            "those records or fill them by a rule that looks at no other record"
+        )
     texts = array.dtype.kind in "UT"
     if array.dtype.kind == "O":
         texts = any(isinstance(entry, str) for entry in array.flat)
@@ -102,10 +110,20 @@ def _check_column(name: str, values: Any) -> NDArray:
     strange = sum(not isinstance(entry, str) for entry in array.tolist())
     if strange:
         raise InputError(
-            f"column {name!r} holds text, but {strange} of {array.size} entries are missing or no "
-            "text; drop those records, or give them a category of their own such as 'unknown'"
+            f"column {name!r} holds text, but {strange} of {array.size} entries are no text; drop "
+            "those records, or give them a category of their own such as 'unknown'"
         )
     return array
+
+
+def _missing(array: NDArray) -> int:
+    if array.dtype.kind == "f":
+        return int(np.isnan(array).sum())
+    if array.dtype.kind == "O":
+        return sum(
+            entry is None or (isinstance(entry, float) and entry != entry) for entry in array.flat
+        )
+    return 0
 
 
 def check_bounds(bounds: Any, columns: Mapping[str, NDArray]) -> dict[str, Domain]:

@@ -5,11 +5,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from microagg.private.domains import Categories, Domain
+from microagg.private.method import PrivateMethod
 from microagg.private.noise import SIMULATED_SOURCE, SOURCE
-from microagg.private.registry import Method
 
-STANDARD = "epsilon-differential privacy"
-CONDITIONAL = "epsilon-differential privacy given the partition"
 BROKEN = "none: the bounds were read from the data"
 
 
@@ -63,7 +61,7 @@ class Guarantee:
 
 
 def state(
-    method: Method,
+    method: PrivateMethod,
     epsilon: float,
     shares: Mapping[str, float],
     domains: Mapping[str, Domain],
@@ -83,16 +81,17 @@ def state(
     epsilons = ", ".join(f"{name} {share:g}" for name, share in shares.items())
     sentences = [
         f"Method {method.name!r} with epsilon = {epsilon:g} ({epsilons}).",
-        _promise(method),
+        method.definition.sentence,
         f"Neighbours are {neighbours}.",
-        f"Taken as public: the number of records ({n}), {_size_words(method, k)}the columns' names"
+        f"Taken as public: the number of records ({n}), {method.sizes.format(k=k)}"
+        "the columns' names"
         + (
             "."
             if bounds_leaked
             else " and their bounds or categories; values outside were clamped first, "
             "or counted as 'other'."
         ),
-        _row_words(method),
+        method.rows.sentence,
         f"Not protected: {'; '.join(open_points)}.",
         composition,
         f"Source of randomness: {SIMULATED_SOURCE if simulated else SOURCE}.",
@@ -111,7 +110,7 @@ def state(
         )
     return Guarantee(
         private=not (simulated or bounds_leaked),
-        definition=BROKEN if bounds_leaked else STANDARD if method.standard else CONDITIONAL,
+        definition=BROKEN if bounds_leaked else method.definition.name,
         standard=method.standard and not bounds_leaked,
         epsilon=epsilon,
         epsilon_by_column=dict(shares),
@@ -124,7 +123,7 @@ def state(
             "columns": list(domains),
             **({} if bounds_leaked else {"bounds": _bounds(domains)}),
         },
-        rows_linked=method.linked,
+        rows_linked=method.rows.linked,
         not_protected=open_points,
         composition=composition,
         randomness=SIMULATED_SOURCE if simulated else SOURCE,
@@ -132,53 +131,16 @@ def state(
     )
 
 
-def _promise(method: Method) -> str:
-    if method.standard:
-        return (
-            f"It gives {STANDARD} in the standard sense: whoever sees the release learns almost "
-            "the same, up to a factor e^epsilon in every probability, whatever one person's record "
-            "says."
-        )
-    return (
-        f"It gives {CONDITIONAL}: if who is grouped with whom is taken as known, the noisy "
-        "means say almost the same, up to a factor e^epsilon, whatever one person's record says. "
-        "The groups, however, are worked out from the data and show as equal values, so this is "
-        "not differential privacy in the standard sense."
-    )
-
-
-def _size_words(method: Method, k: int) -> str:
-    if method.name == "records":
-        return ""
-    return f"the group size k ({k}), " if method.sized else f"the least group size ({k}), "
-
-
-def _row_words(method: Method) -> str:
-    if method.linked:
-        return "Row i of the release stands for row i of the table."
-    if method.together:
-        return (
-            "The values of a released row belong together, but rows are not those of the table: "
-            "to tell who is in which group would break the promise."
-        )
-    return (
-        "Rows of the release are no records: each column was released for itself and shuffled, so "
-        "nothing can be learnt about how columns depend on each other."
-    )
-
-
-def _not_protected(method: Method, bounds_leaked: bool) -> tuple[str, ...]:
+def _not_protected(method: PrivateMethod, bounds_leaked: bool) -> tuple[str, ...]:
     """What an attacker may learn all the same."""
-    points = [
+    extremes = "the least and the greatest value of every column, or its categories"
+    return (
+        *([extremes] if bounds_leaked else []),
+        *method.definition.not_protected,
         "that somebody is in the data, as the number of records is public",
         "what the whole population shows and thereby suggests about anyone in it",
         "people with several records, or whose records depend on each other, as fully as others",
-    ]
-    if not method.standard:
-        points.insert(0, "who is grouped with whom, and whatever can be inferred from that")
-    if bounds_leaked:
-        points.insert(0, "the least and the greatest value of every column, or its categories")
-    return tuple(points)
+    )
 
 
 def _bounds(domains: Mapping[str, Domain]) -> dict[str, Any]:

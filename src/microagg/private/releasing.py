@@ -1,18 +1,20 @@
 """Release a table with noise: clamp, group, add noise to group sums, and say what that promises."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.arrays import check_k
+from microagg.base.arrays import as_records
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
+from microagg.base.reading import Reading
 from microagg.kernels.group_passes import whole_sums
 from microagg.private import budget as budgets
+from microagg.private.costs import Setting
 from microagg.private.domains import (
     FROM_DATA,
     Categories,
@@ -23,10 +25,12 @@ from microagg.private.domains import (
 )
 from microagg.private.guarantee import Guarantee, state
 from microagg.private.ledger import Ledger, fingerprint
+from microagg.private.method import PrivateMethod, Task
 from microagg.private.noise import add_noise, open_dp, steps_for
-from microagg.private.registry import METHODS, Method, Task, find
-from microagg.private.tables import take_apart
-from microagg.private.theory import best_k
+from microagg.private.registry import all_methods, find
+from microagg.table import opening
+
+_IN_MEMORY = opening.Origin("table", "frame", Reading())
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +51,13 @@ class PrivateRelease:
 
     data: of the same kind as the table, with as many rows. Only where `guarantee.rows_linked` says
         so is row i about row i of the table.
-    marginals: with the method "marginals", what was released of each column; `data` is made of it.
+    origin: where the table came from, so that it is never written over; nothing of its content.
+    marginals: where each column stands for itself, what was released of it; `data` is made of it.
     """
 
     data: Any
     guarantee: Guarantee
+    origin: opening.Origin = field(repr=False)
     marginals: dict[str, Marginal] | None = None
 
     def write(self, target: str | PathLike[str], *, force: bool = False) -> None:
@@ -119,7 +125,7 @@ def release(
     groups of "insensitive" are not linked to the rows, for that would break its guarantee.
     """
     chosen = find(method, accept)
-    given, put_back = take_apart(table, bounds)
+    given, put_back, origin = _take_apart(table, bounds)
     columns = check_columns(given)
     domains = check_bounds(bounds, columns)
     _check_categories(chosen, domains)
@@ -148,21 +154,47 @@ def release(
         if ledger is not None:
             ledger.spend(fingerprint(columns), epsilon, guarantee.definition)
     partitions, marginals = _draw(chosen, columns, domains, shares, size, rng)
-    if chosen.linked:
-        data = {name: found.values[partitions[name].labels] for name, found in marginals.items()}
-    elif chosen.together:
-        data = {name: np.repeat(found.values, found.counts) for name, found in marginals.items()}
-    else:
-        shuffler = np.random.default_rng() if rng is None else rng
-        data = {name: _shuffled(found, n, shuffler) for name, found in marginals.items()}
-        return PrivateRelease(put_back(data), guarantee, marginals)
-    return PrivateRelease(put_back(data), guarantee)
+    data = put_back(_rows(chosen, partitions, marginals, n, rng))
+    return PrivateRelease(data, guarantee, origin, None if chosen.rows.together else marginals)
 
 
-def _check_categories(method: Method, domains: Mapping[str, Domain]) -> None:
+def _take_apart(
+    table: Any, bounds: Any
+) -> tuple[Mapping[str, Any], Callable[[Mapping[str, NDArray]], Any], opening.Origin]:
+    """The columns of a table by name, how columns become such a table again, and its origin.
+
+    A mapping or an array is taken whole. Of a data frame, a file or a database table only the
+    columns that `bounds` names are taken: what has no bounds is not released.
+    """
+    if isinstance(table, Mapping):
+        return table, dict, _IN_MEMORY
+    if isinstance(table, np.ndarray | list | tuple):
+        columns = {str(place): column for place, column in enumerate(as_records(table, "table").T)}
+        shape = np.shape(table)
+        return columns, lambda made: np.column_stack(list(made.values())).reshape(shape), _IN_MEMORY
+    named = list(map(str, bounds)) if isinstance(bounds, Mapping) else None
+    if named == []:
+        raise OptionError("bounds name no column; name each column to release")
+    source = opening.open_table(table, Reading(), typed=named)
+    opening.check_columns(named or [], source.frame.names)
+    columns = {name: _values(source, name) for name in named or source.frame.names}
+    # A layout may tell how entries were written, such as the code of a missing value.
+    return columns, source.frame.like, replace(source.origin, layout=None)
+
+
+def _values(source: opening.Opened, name: str) -> NDArray:
+    values = source.frame.values(name)
+    declared = source.declared_missing(name, source.frame.column(name))
+    if declared is not None and declared.any():
+        values = values.astype(object)
+        values[declared] = None
+    return values
+
+
+def _check_categories(method: PrivateMethod, domains: Mapping[str, Domain]) -> None:
     for name, known in domains.items():
         if isinstance(known, Categories) and not method.categories:
-            able = " or ".join(repr(other.name) for other in METHODS.values() if other.categories)
+            able = " or ".join(repr(other.name) for other in all_methods() if other.categories)
             raise OptionError(
                 f"column {name!r} holds categories, which method {method.name!r} cannot average; "
                 f"leave it out, or use {able}"
@@ -170,29 +202,19 @@ def _check_categories(method: Method, domains: Mapping[str, Domain]) -> None:
 
 
 def _group_size(
-    method: Method,
+    method: PrivateMethod,
     k: int | None,
     n: int,
     domains: Mapping[str, Domain],
     shares: Mapping[str, float],
 ) -> int:
-    if method.name == "records":
-        if k not in (None, 1):
-            raise OptionError(
-                "method 'records' puts noise on every record: k must be 1 or left out"
-            )
-        return 1
-    if k is not None:
-        return check_k(k, n)
-    ranges = {name: known for name, known in domains.items() if isinstance(known, Range)}
-    if not method.sized or not ranges:
-        return 1
-    widths = [known.width for known in ranges.values()]
-    return best_k(method.name, n, widths, [shares[name] for name in ranges])
+    widths = {name: known.width for name, known in domains.items() if isinstance(known, Range)}
+    own_shares = [shares[name] for name in widths]
+    return method.group_size(k, Setting(n, list(widths.values()), own_shares))
 
 
 def _draw(
-    method: Method,
+    method: PrivateMethod,
     columns: Mapping[str, NDArray],
     domains: Mapping[str, Domain],
     shares: Mapping[str, float],
@@ -214,8 +236,8 @@ def _draw(
             means = noisy_means(known, columns[name], groups, method, shares[name], rng)
             marginals[name] = Marginal(means, groups.sizes)
         else:
-            # One record leaves a category and enters another: two counts change by one.
-            counts = add_noise(known.count(columns[name]), 2, shares[name], rng)
+            counts = known.count(columns[name])
+            counts = add_noise(counts, known.sensitivity, shares[name], rng)
             counts = np.clip(counts, 0, columns[name].size)
             marginals[name] = Marginal(np.array(known.names, object), counts)
     return partitions, marginals
@@ -225,16 +247,31 @@ def noisy_means(
     known: Range,
     column: NDArray[np.float64],
     groups: Partition,
-    method: Method,
+    method: PrivateMethod,
     epsilon: float,
     rng: np.random.Generator | None,
 ) -> NDArray[np.float64]:
     """The mean of each group of one column plus Laplace noise, within the bounds."""
     steps = steps_for(column.size)
     sums = whole_sums(known.to_steps(known.clamp(column), steps), groups.labels, groups.n_groups)
-    sensitivity = steps * groups.n_groups if method.all_change else steps
-    noisy = add_noise(sums, sensitivity, epsilon, rng)
+    noisy = add_noise(sums, method.sensitivity(steps, groups.n_groups), epsilon, rng)
     return known.from_steps(noisy / groups.sizes, steps)
+
+
+def _rows(
+    method: PrivateMethod,
+    partitions: Mapping[str, Partition],
+    marginals: Mapping[str, Marginal],
+    n: int,
+    rng: np.random.Generator | None,
+) -> dict[str, NDArray]:
+    """Columns of n values, in the order that the method may show."""
+    if method.rows.linked:
+        return {name: own.values[partitions[name].labels] for name, own in marginals.items()}
+    if method.rows.together:
+        return {name: np.repeat(own.values, own.counts) for name, own in marginals.items()}
+    shuffler = np.random.default_rng() if rng is None else rng
+    return {name: _shuffled(own, n, shuffler) for name, own in marginals.items()}
 
 
 def _shuffled(found: Marginal, n: int, rng: np.random.Generator) -> NDArray:

@@ -1,15 +1,14 @@
-"""Private releases of data frames and files: only bounded columns, the same kind of table back."""
+"""A private release as a file, a certificate, a report; and the command that makes them."""
 
 import json
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import microagg.private
-from microagg.base.errors import InputError, MicroaggError, OptionError
+from microagg.base.errors import MicroaggError
 from tests import commands
 
 BOUNDS = {"age": (0, 110), "sex": ["f", "m"]}
@@ -22,38 +21,6 @@ def columns(n=60):
         "age": rng.integers(18, 90, n),
         "sex": rng.choice(["f", "m"], n),
     }
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_the_same_kind_comes_back_with_bounded_columns_only(kind):
-    table = kind(columns())
-    found = microagg.private.release(
-        table, epsilon=1.0, bounds=BOUNDS, method="marginals", simulate=True, seed=1
-    )
-    assert type(found.data) is type(table)
-    names = found.data.column_names if kind is pa.table else list(found.data.columns)
-    assert names == ["age", "sex"]
-    assert len(found.data) == 60
-
-
-def test_a_table_gives_what_its_columns_give():
-    plain = columns()
-    del plain["name"]
-    settings = {"epsilon": 1.0, "bounds": BOUNDS, "method": "marginals", "seed": 4}
-    one = microagg.private.release(plain, simulate=True, **settings)
-    other = microagg.private.release(pa.table(columns()), simulate=True, **settings)
-    assert np.array_equal(one.data["age"], other.data["age"].to_numpy())
-    assert one.data["sex"].tolist() == other.data["sex"].to_pylist()
-
-
-def test_what_cannot_be_released_is_refused_without_values():
-    table = pa.table({"age": [1.5, None, 3.0], "born": pa.array([0, 1, 2], pa.date32())})
-    with pytest.raises(InputError, match="'age' has 1 missing values"):
-        microagg.private.release(table, epsilon=1, bounds={"age": (0, 9)}, method="records")
-    with pytest.raises(InputError, match="'born' holds dates"):
-        microagg.private.release(table, epsilon=1, bounds={"born": (0, 9)}, method="records")
-    with pytest.raises(OptionError, match="did you mean 'age'"):
-        microagg.private.release(table, epsilon=1, bounds={"agee": (0, 9)}, method="records")
 
 
 def test_the_certificate_and_the_report_tell_nothing_of_the_input(tmp_path):
