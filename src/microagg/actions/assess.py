@@ -15,8 +15,8 @@ from microagg.columns.coded import Coded, encode
 from microagg.columns.summary import understood
 from microagg.release.assessment import Assessment, measure
 from microagg.table.checks import fingerprint
-from microagg.table.opening import Opened, check_columns, open_table
 from microagg.table.classes import Classes, class_of
+from microagg.table.opening import Opened, check_columns, open_table
 
 
 def assess(

@@ -11,8 +11,8 @@ from microagg.base.errors import MicroaggError
 from microagg.base.progress import watch
 from microagg.base.recipe import ReadingSettings
 from microagg.columns.coded import Coded, encode
-from microagg.table.opening import Opened, open_table
 from microagg.table.classes import count_classes
+from microagg.table.opening import Opened, open_table
 
 _WORDS = {
     "identifier": (

@@ -1,13 +1,12 @@
 """The certificate: what was promised, what was counted on the release itself, and the verdict."""
 
-import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from microagg.base.errors import PromiseError
-from microagg.base.files import whole_file
+from microagg.base.files import write_json
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,4 @@ class Certificate:
 
     def write(self, path: Path) -> None:
         """Write the certificate as JSON."""
-        with whole_file(path) as stream:
-            json.dump(self.to_dict(), stream, indent=2, ensure_ascii=False)
-            stream.write("\n")
+        write_json(path, self.to_dict())

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -54,6 +55,13 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     """Open a text file for writing that takes its name only once everything is in it."""
     with whole_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         yield stream
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write plain data as a JSON file that takes its name once everything is in it."""
+    with whole_file(path) as stream:
+        json.dump(content, stream, indent=2, ensure_ascii=False)
+        stream.write("\n")
 
 
 def lock(stream: IO[Any], *, wait: bool) -> bool:

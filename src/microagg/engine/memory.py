@@ -25,7 +25,7 @@ from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.grouping.constraints import check_entities_within, entity_points
 from microagg.table.classes import class_of, count_classes
 from microagg.table.frames import Frame, as_arrow
-from microagg.table.opening import Opened, check_columns
+from microagg.table.opening import Opened, Origin, check_columns
 from microagg.table.writing import ReadBack, draft_in_database, write_file
 
 _PLACED_AT_ONCE = 1 << 17
@@ -126,13 +126,9 @@ class Memory:
     @contextmanager
     def write(self, place: Place, advance: Advance) -> Iterator[ReadBack]:
         """Write the release whole, and read it back."""
-        table = as_arrow(self.data)
-        if place.path is not None:
-            yield write_file(table, place.path, self.origin)
-        else:
-            with draft_in_database(table, place.address, self.origin, place.force) as back:
-                yield back
-        advance(1.0)
+        with draft_of(as_arrow(self.data), place, self.origin) as back:
+            advance(1.0)
+            yield back
 
     def recount(self, draft: ReadBack | None, advance: Advance) -> Recount:
         """Count the classes of what was read back."""
@@ -155,6 +151,16 @@ class Memory:
     def _held(self) -> "_Original":
         assert self._original is not None
         return self._original
+
+
+@contextmanager
+def draft_of(table: pa.Table, place: Place, origin: Origin) -> Iterator[ReadBack]:
+    """A whole table, written at a place and read back; in a database good once the block ends."""
+    if place.path is not None:
+        yield write_file(table, place.path, origin)
+        return
+    with draft_in_database(table, place.address, origin, place.force) as back:
+        yield back
 
 
 class _Original:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from microagg.private.guarantee import Guarantee
     from microagg.private.ledger import Ledger
+    from microagg.private.outcome import Marginal, PrivateRelease
     from microagg.private.registry import methods
-    from microagg.private.releasing import Marginal, PrivateRelease, release
+    from microagg.private.releasing import release
     from microagg.private.theory import expected_error, suggest_k
 
 __all__ = [
@@ -25,8 +26,8 @@ __all__ = [
 _HOMES = {
     "Guarantee": "microagg.private.guarantee",
     "Ledger": "microagg.private.ledger",
-    "Marginal": "microagg.private.releasing",
-    "PrivateRelease": "microagg.private.releasing",
+    "Marginal": "microagg.private.outcome",
+    "PrivateRelease": "microagg.private.outcome",
     "expected_error": "microagg.private.theory",
     "methods": "microagg.private.registry",
     "release": "microagg.private.releasing",

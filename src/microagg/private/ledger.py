@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
-from microagg.base.files import whole_file
+from microagg.base.files import lock, whole_file
 from microagg.private.budget import check_epsilon
 
 _VERSION = 1
@@ -87,15 +87,9 @@ class Ledger:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        try:
-            import fcntl
-        except ImportError:
-            raise OptionError(
-                "the ledger needs file locks, which this system lacks; run on Linux or macOS"
-            ) from None
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.with_name(self.path.name + ".lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed
+        with self.path.with_name(self.path.name + ".lock").open("a") as file:
+            lock(file, wait=True)
             yield
 
 

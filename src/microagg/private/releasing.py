@@ -1,8 +1,7 @@
 """Release a table with noise: clamp, group, add noise to group sums, and say what that promises."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from os import PathLike
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,60 +22,15 @@ from microagg.private.domains import (
     check_bounds,
     check_columns,
 )
-from microagg.private.guarantee import Guarantee, state
+from microagg.private.guarantee import state
 from microagg.private.ledger import Ledger, fingerprint
 from microagg.private.method import PrivateMethod, Task
 from microagg.private.noise import add_noise, open_dp, steps_for
+from microagg.private.outcome import Marginal, PrivateRelease
 from microagg.private.registry import all_methods, find
 from microagg.table import opening
 
 _IN_MEMORY = opening.Origin("table", "frame", Reading())
-
-
-@dataclass(frozen=True, eq=False)
-class Marginal:
-    """One column released for itself.
-
-    values: the noisy means of its groups by rank, lowest ranks first; or its categories.
-    counts: the public sizes of the groups; or the noisy counts of the categories, 0 to n.
-    """
-
-    values: NDArray
-    counts: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class PrivateRelease:
-    """A release and its promise.
-
-    data: of the same kind as the table, with as many rows. Only where `guarantee.rows_linked` says
-        so is row i about row i of the table.
-    origin: where the table came from, so that it is never written over; nothing of its content.
-    marginals: where each column stands for itself, what was released of it; `data` is made of it.
-    """
-
-    data: Any
-    guarantee: Guarantee
-    origin: opening.Origin = field(repr=False)
-    marginals: dict[str, Marginal] | None = None
-
-    def write(self, target: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the release; beside a file, `<file>.certificate.json` states the guarantee.
-
-        target: as for `microagg.Release.write`.
-        """
-        from microagg.private.publishing import write
-
-        write(self, target, force)
-
-    def report(self, path: str | PathLike[str]) -> None:
-        """Write a report, one HTML file: the guarantee first, then what the release itself shows.
-
-        Nothing in it comes from the original data, so it may be published with the release.
-        """
-        from microagg.private.publishing import report
-
-        report(self, path)
 
 
 def release(
