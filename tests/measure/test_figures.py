@@ -10,6 +10,7 @@ from microagg.measure.interval import satisfaction, sdid
 from microagg.measure.linkage import link
 from microagg.measure.probabilistic_loss import probabilistic_loss
 from microagg.measure.statistics import paired
+from microagg.table.classes import Classes
 
 
 @pytest.fixture
@@ -25,12 +26,12 @@ def test_every_figure_whose_needs_are_met(tables):
     counts = ConfidentialCounts()
     counts.add(np.arange(60) % 7, groups)
     everything = Evidence(
-        numbers=pair, classes=groups, confidential={"illness": counts}, distance=0.1
+        numbers=pair, classes=Classes.of(groups.sizes), confidential={"illness": counts}, distance=0.1
     )
     assert list(judge(everything)) == [figure.name for figure in FIGURES]
     assert judge(Evidence()) == {}
     assert "satisfaction" not in judge(Evidence(numbers=pair))
-    assert judge(Evidence(classes=groups)) == {"k": 4, "unique_records": 0}
+    assert judge(Evidence(classes=Classes.of(groups.sizes))) == {"k": 4, "unique_records": 0}
     assert judge(Evidence(confidential={"illness": counts})).keys() == {"diversity", "closeness"}
 
 

@@ -1,7 +1,5 @@
 """What every registered figure keeps."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +9,7 @@ from microagg.measure.anonymity import ConfidentialCounts, classes
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
 from microagg.measure.statistics import paired
+from microagg.table.classes import Classes
 from tests.measure.test_linkage import releases
 from tests.naive import measures
 
@@ -27,7 +26,7 @@ def evidence(X, R, confidential, distance=0.1):
         each.add(confidential, labels)
     return Evidence(
         numbers=paired(X, R),
-        classes=SimpleNamespace(k=sizes.min(), sizes=sizes),
+        classes=Classes.of(sizes),
         confidential=counts,
         distance=distance,
     )

@@ -7,21 +7,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import microagg
-from microagg.actions.protect import group, publish_columns, read_columns, settled, weights_of
+from microagg.actions.protect import settled
 from microagg.base.errors import OptionError
-from microagg.base.progress import watch
+from microagg.base.progress import silent, watch
 from microagg.base.recipe import Recipe
-from microagg.columns.coded import Coded
-from microagg.columns.published import total_loss
+from microagg.engine.memory import Memory
+from microagg.engine.plan import make_plan
+from microagg.engine.profile import LINKED, Profile
+from microagg.engine.survey import Survey
 from microagg.grouping.methods import find
 from microagg.kernels.compiling import seconds_compiling
-from microagg.release.assessment import measure
-from microagg.table.opening import Opened, check_columns, open_table
-from microagg.table.recount import Alike
+from microagg.release.judging import MEASURED, assessed
+from microagg.table.opening import open_table
 
 
 @dataclass(frozen=True)
@@ -86,45 +84,38 @@ def compare(
         for method in dict.fromkeys(methods)
         for k in dict.fromkeys(ks)
     ]
-    source = open_table(table, base.reading.as_reading(), typed=base.quasi_identifiers)
-    check_columns(base.columns(), source.frame.names)
-    columns, weights = read_columns(source, base), weights_of(source, base)
+    with watch("opening", progress) as advance:
+        source = open_table(table, base.reading.as_reading(), base.quasi_identifiers, advance)
+    engine = Memory(source, base)
+    survey = engine.survey(silent)
     choices = []
-    with watch("comparing", progress) as report:
+    with watch("comparing", progress) as advance:
         for done, each in enumerate(recipes):
-            choices.append(_judge(source, columns, weights, each))
-            report((done + 1) / len(recipes))
+            choices.append(_judged(engine, survey, each))
+            advance((done + 1) / len(recipes))
     best, words = _recommend(choices)
     return Comparison(
-        source.origin.name, base.quasi_identifiers, tuple(choices), best, tuple(words)
+        engine.origin.name, base.quasi_identifiers, tuple(choices), best, tuple(words)
     )
 
 
-def _judge(
-    source: Opened, columns: list[Coded], weights: NDArray[np.float64] | None, recipe: Recipe
-) -> Choice:
+def _judged(engine: Memory, survey: Survey, recipe: Recipe) -> Choice:
+    plan = make_plan(survey, {"name": engine.origin.name}, recipe)
+    sample, rows = survey.sample.result()
+    profile = Profile(plan, sample, rows, LINKED if plan.rows > MEASURED else 0)
+    plan = plan.with_counts(engine.count(plan, silent))
     started, compiled = time.perf_counter(), seconds_compiling()
-    grouped = group(source, columns, recipe, progress=False)
+    engine.publish(plan, profile, silent)
     seconds = time.perf_counter() - started - (seconds_compiling() - compiled)
-    published = publish_columns(source, columns, recipe, grouped, weights)
-    sizes = grouped.partition.sizes
-    judged = measure(
-        [(each.original, each.column) for each in published],
-        Alike(sizes, sizes),
-        grouped.partition.labels,
-        rows_original=source.frame.rows,
-        confidential=(),
-        losses={each.name: each.loss for each in published},
-        changes={each.name: each.changed for each in published},
-    )
+    figures = assessed(plan, sample, profile, engine.origin, silent).figures
     return Choice(
         asked=recipe.method,
-        method=grouped.partition.method,
+        method=plan.called,
         k=recipe.k,
-        groups=grouped.partition.n_groups,
-        information_loss=total_loss(published),
-        risk=judged.figures.get("expected_linkage"),
-        scoring_index=judged.figures.get("scoring_index"),
+        groups=engine.partition.n_groups,
+        information_loss=profile.tally.total_loss,
+        risk=figures.get("expected_linkage"),
+        scoring_index=figures.get("scoring_index"),
         seconds=seconds,
     )
 
