@@ -104,7 +104,7 @@ def _judge(
     source: Opened, columns: list[Coded], weights: NDArray[np.float64] | None, recipe: Recipe
 ) -> Choice:
     started, compiled = time.perf_counter(), seconds_compiling()
-    grouped = group(source, columns, recipe, progress=False)
+    grouped = group(source, recipe, progress=False)
     seconds = time.perf_counter() - started - (seconds_compiling() - compiled)
     published = publish_columns(source, columns, recipe, grouped, weights)
     sizes = grouped.partition.sizes

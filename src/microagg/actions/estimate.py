@@ -9,11 +9,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.actions.large import LEAST_MEMORY
-from microagg.actions.protect import read_columns
+from microagg.actions.protect import place, read_columns
 from microagg.base.errors import MicroaggError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded
-from microagg.columns.points import as_matrix
 from microagg.engine.survey import check_suitable
 from microagg.grouping.doors import partition
 from microagg.kernels.compiling import seconds_compiling
@@ -84,7 +83,7 @@ def _planned(source: Opened, recipe: Recipe, rows: int, size: int | None) -> Pla
     """rows: of the whole table, of which `source` may have some only; size: bytes, if known."""
     check_columns(recipe.columns(), source.frame.names)
     columns = read_columns(source, recipe)
-    points = as_matrix(columns, recipe.attribute_weights)
+    points = place(source, recipe)
     named = {*recipe.quasi_identifiers, *recipe.confidential, *recipe.identifiers}
     method, seconds = _tried(points, recipe, rows)
     notes = _notes(columns)

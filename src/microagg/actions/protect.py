@@ -12,9 +12,8 @@ from microagg.base.certificate import Certificate
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import watch
 from microagg.base.recipe import Recipe
-from microagg.columns.coded import Coded, encode
-from microagg.columns.coding import Coding
-from microagg.columns.points import as_matrix
+from microagg.columns.coded import Coded, encode, with_gaps
+from microagg.columns.coding import Coding, Observed
 from microagg.columns.published import (
     Proximity,
     Published,
@@ -66,11 +65,13 @@ def protect(
     check_columns(recipe.columns(), source.frame.names)
     columns = read_columns(source, recipe)
     weights = weights_of(source, recipe)
-    grouped = group(source, columns, recipe, progress)
+    grouped = group(source, recipe, progress)
     published = publish_columns(source, columns, recipe, grouped, weights)
     if measures is None:
         measures = len(grouped.partition) <= _MEASURED_UNASKED
-    above = _above_optimum(columns, recipe, grouped, prove, progress) if prove else None
+    above = None
+    if prove:
+        above = _above_optimum(place(source, recipe), recipe, grouped, prove, progress)
     return _released(source, recipe, grouped, published, measures, above, progress)
 
 
@@ -107,13 +108,26 @@ def read_columns(source: Opened, recipe: Recipe) -> list[Coded]:
     return columns
 
 
-def group(
-    source: Opened, columns: list[Coded], recipe: Recipe, progress: bool | None = None
-) -> Grouped:
+def place(source: Opened, recipe: Recipe) -> NDArray[np.float64]:
+    """Where the records stand, (n, width)."""
+    parts = []
+    for name in recipe.quasi_identifiers:
+        array = source.frame.column(name)
+        array = with_gaps(array, source.declared_missing(name, array))
+        observed = Observed(name, array.type, recipe.kinds.get(name), recipe.orders.get(name))
+        observed.add(array)
+        coding = observed.coding()
+        points = np.empty((len(array), coding.width))
+        coding.fill(coding.code(array), points)
+        parts.append(points * recipe.attribute_weights.get(name, 1.0))
+    return np.hstack(parts)
+
+
+def group(source: Opened, recipe: Recipe, progress: bool | None = None) -> Grouped:
     """Who is grouped with whom."""
     strata = _codes_of(source, recipe.within) if recipe.within else None
     return partition_units(
-        as_matrix(columns, recipe.attribute_weights),
+        place(source, recipe),
         recipe.k,
         method=recipe.method,
         seed=recipe.seed,
@@ -232,7 +246,7 @@ def _released(
 
 
 def _above_optimum(
-    columns: list[Coded],
+    points: NDArray[np.float64],
     recipe: Recipe,
     grouped: Grouped,
     seconds: float,
@@ -241,7 +255,6 @@ def _above_optimum(
     """By how many percent at most the squared distances within groups exceed the least possible."""
     if recipe.within or recipe.entity is not None:
         raise OptionError("prove bounds groups of all records: leave out within and entity, or it")
-    points = as_matrix(columns, recipe.attribute_weights)
     bound = lower_bound(
         points,
         recipe.k,

@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.aggregation.centres import integers, means, medians, modes
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
 from microagg.columns.coded import Coded, decode
-from microagg.measure.change import category_loss, numeric_loss, share_changed
+from microagg.measure.change import share_changed
 from microagg.measure.interval import satisfaction
 
 
@@ -81,8 +80,7 @@ def publish(
     centres, empty = centres_of(column, groups, weights, decimals, proximity)
     after = centres[groups.labels]
     blank = empty[groups.labels] if empty.any() else None
-    measure = numeric_loss if column.numeric else category_loss
-    loss = measure(column.values, after, column.missing, blank)
+    loss = column.traits.loss(column.values, after, column.missing, blank)
     changed = share_changed(column.values, after, column.missing, blank)
     satisfied = None
     if proximity is not None and column.categories is None:
@@ -125,7 +123,7 @@ def _centres(
     if proximity is not None and column.categories is None and values.size:
         centres[~empty] = _moved(column, values, labels, present, proximity)
     elif values.size:
-        centres[~empty] = _CENTRE_OF[column.kind if not _decimal(column) else "integer"](
+        centres[~empty] = column.traits.centre(
             np.ascontiguousarray(values), labels, int((~empty).sum()), weights
         )
     return centres, empty
@@ -201,10 +199,6 @@ def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]
     return np.where(np.isfinite(rounded), rounded, centres)
 
 
-def _decimal(column: Coded) -> bool:
-    return column.whole and column.kind == "continuous"
-
-
 def decimals_of(setting: int | Mapping[str, int] | None, name: str) -> int | None:
     """How many places a column is rounded to."""
     return setting.get(name) if isinstance(setting, Mapping) else setting
@@ -214,13 +208,3 @@ def total_loss(published: Sequence[Published]) -> float:
     """The mean of the columns' losses: each column counts the same, constant ones do not."""
     losses = [column.loss for column in published if column.original.varies]
     return float(np.mean(losses)) if losses else 0.0
-
-
-_CENTRE_OF = {
-    "continuous": means,
-    "integer": integers,
-    "date": integers,
-    "ordinal": medians,
-    "nominal": modes,
-    "boolean": modes,
-}
