@@ -1,96 +1,140 @@
-"""Quasi-identifiers of any kind as one matrix in which distances mean something.
+"""Columns of any kind as coordinates in which distances mean something.
 
 Numbers, ranks and dates become z-scores. Of categories, any two that differ are one standard
 deviation apart. Where a value is missing the column stands at its mean, and a column of its own
 says whether there is a value: having one or not is one standard deviation too.
 """
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.arrays import centred
-from microagg.columns.coded import Coded
+from microagg.kernels.exact_sums import Moments, power_of, root
 
 # Up to here categories get a coordinate each. Beyond, random signs keep differing categories
 # nearly one apart (Johnson and Lindenstrauss) in as many coordinates.
 _MOST_INDICATORS = 64
+_AT_ONCE = 1 << 16
 
 
-def as_matrix(columns: Sequence[Coded], weights: Mapping[str, float]) -> NDArray[np.float64]:
-    """The records as points, (n, m); m is the number of columns where all are numbers.
+@dataclass(frozen=True)
+class Scores:
+    """Numbers and ranks as z-scores.
 
-    weights: what a difference in a column is multiplied by, 1 where nothing is said.
+    origin, rest: their sum is the mean; whole numbers have a whole origin.
+    unit: a power of two that numbers are multiplied by first, lest they overflow or lose digits;
+        rest and deviation are multiplied by it already.
     """
-    widths = [_width(column) for column in columns]
-    points = np.empty((columns[0].values.size, sum(widths)))
-    place = 0
-    for column, width in zip(columns, widths, strict=True):
-        part = points[:, place : place + width]
-        _fill(column, part)
-        part *= weights.get(column.name, 1.0)
-        place += width
-    return points
+
+    origin: int | float = 0
+    rest: float = 0.0
+    unit: float = 1.0
+    deviation: float = 0.0
+    width: ClassVar[int] = 1
+
+    @classmethod
+    def of_moments(cls, moments: Moments, whole: bool, step: int = 1) -> Self:
+        """Of numbers of which so many steps were added up."""
+        mean, variance = moments.mean / step, moments.variance / step**2
+        if variance == 0:
+            return cls(round(mean) if whole else float(mean))
+        unit = 2.0 ** -min(max(power_of(variance) // 2, -1000), 1000)
+        exact = Fraction(unit)
+        origin = round(mean) if whole else float(mean)
+        rest = float((mean - Fraction(origin)) * exact)
+        return cls(origin, rest, unit, root(variance * exact**2))
+
+    @classmethod
+    def of_counts(cls, counts: NDArray[np.int64]) -> Self:
+        """Of ranks, each of which appears so often."""
+        total = squares = 0
+        for rank, count in enumerate(counts.tolist()):
+            total += rank * count
+            squares += rank * rank * count
+        return cls.of_moments(
+            Moments(int(counts.sum()), Fraction(total), Fraction(squares)), whole=True
+        )
+
+    @property
+    def varies(self) -> bool:
+        """Whether two values differ."""
+        return self.deviation > 0.0
+
+    def fill(self, values: NDArray, points: NDArray[np.float64]) -> None:
+        """Write the scores of numbers, (n, 1)."""
+        offsets = self._offsets(values)
+        offsets -= self.rest
+        offsets *= 1.0 / self.deviation if self.varies else 0.0
+        points[:, 0] = offsets
+
+    def _offsets(self, values: NDArray) -> NDArray[np.float64]:
+        """Distances from the origin; those of whole numbers are exact until they become floats."""
+        if values.dtype.kind == "f":
+            offsets = values * self.unit
+            offsets -= self.origin * self.unit
+            return offsets
+        start = values.dtype.type(self.origin)
+        above = (values - start).astype(np.uint64).astype(np.float64)
+        below = (start - values).astype(np.uint64).astype(np.float64)
+        return np.where(values >= start, above, -below) * self.unit
 
 
-def _width(column: Coded) -> int:
-    return _width_of_values(column) + (column.missing is not None)
+@dataclass(frozen=True)
+class Corners:
+    """Categories as the corners of a simplex around their mean, or nearly so.
+
+    home: the mean of the corners of all records. varies: two records differ.
+    """
+
+    kinds: int = 0
+    home: list[float] = field(default_factory=lambda: [0.0])
+    varies: bool = False
+    origin: ClassVar[int] = 0
+
+    @classmethod
+    def of_counts(cls, counts: NDArray[np.int64]) -> Self:
+        """Of categories, each of which appears so often."""
+        if counts.size == 0:
+            return cls()
+        total = np.zeros(_width(counts.size))
+        for start in range(0, counts.size, _AT_ONCE):
+            some = counts[start : start + _AT_ONCE]
+            total += some @ _steps(np.arange(start, start + some.size), counts.size)
+        home = total * _height(counts.size) / max(1, int(counts.sum()))
+        return cls(counts.size, home.tolist(), int(np.count_nonzero(counts)) > 1)
+
+    @property
+    def width(self) -> int:
+        """How many coordinates they have."""
+        return _width(self.kinds)
+
+    def fill(self, values: NDArray[np.int64], points: NDArray[np.float64]) -> None:
+        """Write where codes stand, (n, width)."""
+        np.multiply(_steps(values, self.kinds), _height(self.kinds), out=points)
+        points -= self.home
 
 
-def _width_of_values(column: Coded) -> int:
-    if column.numeric or column.categories is None:
-        return 1
-    return width_of_corners(len(column.categories))
-
-
-def _fill(column: Coded, part: NDArray[np.float64]) -> None:
-    if column.numeric:
-        part[:, 0] = _scores(column)
-    else:
-        _place_categories(column, part[:, : _width_of_values(column)])
-    if column.missing is not None:
-        part[:, -1] = column.missing
-        part[column.missing, :-1] = 0.0
-
-
-def _scores(column: Coded) -> NDArray[np.float64]:
-    values = column.values if column.missing is None else column.values[~column.missing]
-    if values.size == 0:
-        return np.zeros(column.values.size)
-    scores = centred(values)
-    scores -= scores.mean()
-    deviation = float(scores.std())
-    if deviation > 0.0:
-        scores /= deviation
-    if column.missing is None:
-        return scores
-    everywhere = np.zeros(column.values.size)
-    everywhere[~column.missing] = scores
-    return everywhere
-
-
-def _place_categories(column: Coded, part: NDArray[np.float64]) -> None:
-    kinds = 0 if column.categories is None else len(column.categories)
-    part[:] = corners_of(kinds)[column.values]
-    # The mean of all is where a record without a value stands.
-    present = part if column.missing is None else part[~column.missing]
-    if present.size:
-        part -= present.mean(axis=0)
-
-
-def width_of_corners(kinds: int) -> int:
-    """How many coordinates so many categories have."""
+def _width(kinds: int) -> int:
     return 1 if kinds <= 2 else min(kinds, _MOST_INDICATORS)
 
 
-def corners_of(kinds: int) -> NDArray[np.float64]:
-    """Where so many categories stand, (kinds, width): any two are one apart, or nearly so."""
-    width = width_of_corners(kinds)
-    if width == 1:
-        return np.arange(max(kinds, 1.0))[:, np.newaxis]
-    if kinds == width:
-        # Two categories differ in two coordinates: each counts half of a squared distance of one.
-        return np.eye(kinds) * np.sqrt(0.5)
-    signs = np.random.default_rng(kinds).choice([-1.0, 1.0], (kinds, width))
-    return signs * np.sqrt(0.5 / width)
+def _height(kinds: int) -> float:
+    """What a step is worth, so that any two categories are one apart, or nearly so."""
+    if kinds <= 2:
+        return 1.0
+    # Two categories differ in two coordinates, or by two in half of them.
+    return float(np.sqrt(0.5) if kinds <= _MOST_INDICATORS else np.sqrt(0.5 / _MOST_INDICATORS))
+
+
+def _steps(codes: NDArray[np.int64], kinds: int) -> NDArray:
+    """Where categories stand, in whole steps from zero, (n, width)."""
+    if kinds <= 2:
+        return codes[:, np.newaxis]
+    if kinds <= _MOST_INDICATORS:
+        return np.equal(codes[:, np.newaxis], np.arange(kinds)).astype(np.int8)
+    lots = np.random.default_rng(kinds).integers(2**64, size=kinds, dtype=np.uint64)
+    bits = np.unpackbits(lots.astype("<u8")[codes].view(np.uint8).reshape(-1, 8), axis=1)
+    return 2 * bits.view(np.int8) - 1

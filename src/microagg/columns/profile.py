@@ -16,19 +16,13 @@ from microagg.columns.summary import (
     correlated,
     counted,
     described,
-    has_moments,
     middle_of,
     missing_in,
     present,
     ratios,
-    told_moments,
 )
 from microagg.columns.told import Attribute, Correlations
 
-# Rows that are counted at a time: their numbers fit into a processor's cache.
-_ROWS = 1 << 15
-# Beyond the outer quantiles of so many records lie at least fifty of them.
-_SHOWN_FROM = 10_000
 # A difference of sums that is so much smaller than they are has no digits of its own left.
 _NO_DIGITS = 1e-11
 
@@ -42,22 +36,32 @@ class Tally:
         In a sample of thousands these tell of no single record, so public pages may show them too.
     pivots: a typical value of each column, in the terms of `Coded.values`. Sums are of distances
         from it, so no common offset costs digits.
+    shown_from: histograms of a sample of fewer records are not shown to the public: beyond the
+        outer quantiles of 10,000 records lie at least fifty of them.
+    rows_at_once: how many rows are counted at a time: their numbers fit into a processor's cache.
 
     Everything else is exact up to rounding: O(n d + n c^2) time for c columns that are correlated,
     and memory for sums and a few thousand rows. Only of numbers 10^140 times as far out as all of
     the sample no loss (NaN) and no deviation can be told: their squares overflow.
     """
 
-    def __init__(self, sample: Sequence[Coded], pivots: Sequence[float | int]) -> None:
-        self._sampled = sample[0].values.size
+    def __init__(
+        self,
+        sample: Sequence[Coded],
+        pivots: Sequence[float | int],
+        shown_from: int = 10_000,
+        rows_at_once: int = 1 << 15,
+    ) -> None:
+        self._shows_bins = sample[0].values.size >= shown_from
+        self._rows_at_once = rows_at_once
         self._columns = [_Column(*each) for each in zip(sample, pivots, strict=True)]
         self._chosen = correlated(sample)
         self._before, self._after = (_Together(len(self._chosen)) for _ in range(2))
 
     def add(self, before: Sequence[Coded], after: Sequence[Coded]) -> None:
         """A part: the same rows and columns as they were and as they are published."""
-        for start in range(0, before[0].values.size, _ROWS):
-            rows = slice(start, start + _ROWS)
+        for start in range(0, before[0].values.size, self._rows_at_once):
+            rows = slice(start, start + self._rows_at_once)
             with np.errstate(over="ignore", invalid="ignore"):
                 self._add([each.rows(rows) for each in before], [each.rows(rows) for each in after])
 
@@ -121,7 +125,7 @@ class Tally:
             described("quasi-identifier", column.coded, column.bins, column.side(1), None)
             for column in self._columns
         )
-        if self._sampled >= _SHOWN_FROM:
+        if self._shows_bins:
             return shown
         return tuple(
             each if column.coded.categories is not None else replace(each, bars=())
@@ -226,14 +230,14 @@ class _Column:
         """What was counted before (0) or after (1)."""
         missing, counts = int(self.missing[which]), self.counts[which]
         count = self.rows - missing
-        if count == 0 or not has_moments(self.coded):
+        if count == 0 or self.coded.categories is not None:
             return Side(missing, counts)
         total, squares = self.sums[which].tolist()
         deviation = math.sqrt(float(_scatter(count, total, squares)) / count)
-        mean = total / count / self.scale
-        return Side(
-            missing, counts, *told_moments(self.coded, self.pivot, mean, deviation / self.scale)
+        told = self.coded.traits.moments(
+            self.coded, self.pivot, total / count / self.scale, deviation / self.scale
         )
+        return Side(missing, counts, *told)
 
 
 class _Together:

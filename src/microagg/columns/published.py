@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.aggregation.centres import integers, means, medians, modes
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
 from microagg.columns.coded import Coded
@@ -59,7 +58,7 @@ def _centres(
     if proximity is not None and column.categories is None and values.size:
         centres[~empty] = _moved(column, values, labels, present, proximity)
     elif values.size:
-        centres[~empty] = _CENTRE_OF[column.kind if not _decimal(column) else "integer"](
+        centres[~empty] = column.traits.centre(
             np.ascontiguousarray(values), labels, int((~empty).sum()), weights
         )
     return centres, empty
@@ -127,20 +126,6 @@ def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]
     return np.where(np.isfinite(rounded), rounded, centres)
 
 
-def _decimal(column: Coded) -> bool:
-    return column.whole and column.kind == "continuous"
-
-
 def decimals_of(setting: int | Mapping[str, int] | None, name: str) -> int | None:
     """How many places a column is rounded to."""
     return setting.get(name) if isinstance(setting, Mapping) else setting
-
-
-_CENTRE_OF = {
-    "continuous": means,
-    "integer": integers,
-    "date": integers,
-    "ordinal": medians,
-    "nominal": modes,
-    "boolean": modes,
-}

@@ -1,7 +1,6 @@
 """Columns before and after as a page shows them: counts and means, never a record."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,31 +9,31 @@ from numpy.typing import NDArray
 
 from microagg.base.arrays import centred
 from microagg.base.errors import MicroaggError
-from microagg.columns.coded import Coded, decode, encode, ticks_a_day
-from microagg.columns.text import as_understood
-from microagg.columns.told import Attribute, Bar, Correlations, Role
+from microagg.columns.coded import Coded, encode
+from microagg.columns.kinds import kinds_of_text
+from microagg.columns.text import is_text, read_text, without_views
+from microagg.columns.told import Attribute, Correlations, Role
 from microagg.kernels.histograms import count_in_bins
 from microagg.table.opening import Origin, readable
 
 _BINS = 24
 _TAIL = 0.005
-_MOST_CATEGORIES = 11
 _MOST_CORRELATED = 20
 
 
 def understood(name: str, array: pa.Array, origin: Origin) -> Coded | None:
     """A column that is only looked at: as numbers or dates if it can be, else as categories."""
-    array = readable(array, origin)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        for kind in ("integer", "continuous", "date"):
-            read = as_understood(array, kind)
-            if read is not None and read.null_count < len(read):
-                array = read
+    array = without_views(readable(array, origin))
+    kind = None
+    if is_text(array.type):
+        kind = "nominal"
+        for each in kinds_of_text():
+            entries = read_text(array, each.read_as)
+            if entries is not None and entries[0].null_count < len(array):
+                array, kind = entries[0], each.name
                 break
-        else:
-            return encode(name, array, "nominal")
     try:
-        return encode(name, array)
+        return encode(name, array, kind)
     except MicroaggError:
         return None
 
@@ -89,16 +88,13 @@ def described(
     changed: float | None = None,
 ) -> Attribute:
     """One column as a page shows it, from what was counted of it; only its kind is looked at."""
+    edges = None if bins is None else bins.edges
     olds = None if before is None else before.counts
-    if column.categories is not None:
-        bars = _category_bars(column, after.counts, olds)
-    else:
-        bars = () if bins is None else _bin_bars(column, bins, after.counts, olds)
     return Attribute(
         name=column.name,
         role=role,
-        kind=column.kind,  # type: ignore[arg-type]
-        bars=bars,
+        kind=column.kind,
+        bars=column.traits.bars(column, edges, after.counts, olds),
         mean_before=None if before is None else before.mean,
         mean_after=after.mean,
         deviation_before=None if before is None else before.deviation,
@@ -236,14 +232,9 @@ def present(column: Coded) -> NDArray:
     return column.values if column.missing is None else column.values[~column.missing]
 
 
-def _unit(column: Coded) -> float:
-    """What one unit of the numbers is worth in the column's own terms."""
-    return 10.0**-column.type.scale if pa.types.is_decimal(column.type) else 1.0
-
-
 def _moments(column: Coded) -> tuple[float | str | None, float | None]:
     values = present(column)
-    if values.size == 0 or not has_moments(column):
+    if values.size == 0 or column.categories is not None:
         return None, None
     origin = values.min()
     if values.dtype.kind == "f":
@@ -253,35 +244,8 @@ def _moments(column: Coded) -> tuple[float | str | None, float | None]:
         # Distances from the least always fit into as many bits, if these have no sign.
         offsets = (values.astype(np.uint64) - origin.astype(np.uint64)).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        return told_moments(column, origin, float(offsets.mean()), float(offsets.std()))
-
-
-def has_moments(column: Coded) -> bool:
-    """Whether a mean says something: ranks and categories have none."""
-    return column.numeric and column.kind != "ordinal"
-
-
-def told_moments(
-    column: Coded, origin: float | int | np.number, mean: float, deviation: float
-) -> tuple[float | str | None, float | None]:
-    """Mean and deviation in the column's own terms; `mean` is counted from `origin`."""
-    if not np.isfinite(deviation):
-        return None, None
-    if column.kind == "date":
-        # Halves go up, not to even, which would depend on the origin.
-        middle = np.array([origin + np.int64(np.floor(mean + 0.5))])
-        return _as_text(column, middle)[0], deviation * column.step / ticks_a_day(column.type)
-    unit = _unit(column)
-    return float(origin) * unit + mean * unit, deviation * unit
-
-
-def _as_text(column: Coded, values: NDArray) -> list[str]:
-    decoded = decode(replace(column, text=None), values, np.zeros(values.size, bool))
-    try:
-        return [str(value) for value in decoded.to_pylist()]
-    except (OverflowError, ValueError):
-        # Python's calendar knows no nanoseconds and ends with the year 9999.
-        return [str(value) for value in values.tolist()]
+        mean, deviation = float(offsets.mean()), float(offsets.std())
+    return column.traits.moments(column, origin, mean, deviation)
 
 
 def _bins(column: Coded, values: NDArray) -> Bins | None:
@@ -312,43 +276,3 @@ def bins_between(column: Coded, low: float, high: float) -> Bins | None:
         low, high, bins = low - 0.5, high + 0.5, 1
     # Where floats lie no denser than the edges, these could step back by rounding.
     return Bins(np.maximum.accumulate(np.linspace(low, high, bins + 1)))
-
-
-def _bin_bars(
-    column: Coded, bins: Bins, counts: NDArray[np.int64], olds: NDArray[np.int64] | None
-) -> tuple[Bar, ...]:
-    edges = bins.edges
-    unit = _unit(column)
-    if column.kind == "date":
-        names = _as_text(column, np.rint(edges).astype(np.int64))
-    else:
-        names = [f"{edge * unit:.6g}" for edge in edges]
-    return tuple(
-        Bar(
-            f"{names[place]} to {names[place + 1]}",
-            float(edges[place] * unit),
-            float(edges[place + 1] * unit),
-            None if olds is None else int(olds[place]),
-            int(count),
-        )
-        for place, count in enumerate(counts)
-    )
-
-
-def _category_bars(
-    column: Coded, counts: NDArray[np.int64], olds: NDArray[np.int64] | None
-) -> tuple[Bar, ...]:
-    size = counts if olds is None else np.maximum(counts, olds)
-    shown = np.flatnonzero(size)
-    if column.kind != "ordinal":
-        shown = shown[np.argsort(-size[shown], kind="stable")]
-    shown, rest = shown[:_MOST_CATEGORIES], shown[_MOST_CATEGORIES:]
-    names = _as_text(column, shown)
-    bars = [
-        Bar(name, None, None, None if olds is None else int(olds[code]), int(counts[code]))
-        for name, code in zip(names, shown.tolist(), strict=True)
-    ]
-    if rest.size:
-        old = None if olds is None else int(olds[rest].sum())
-        bars.append(Bar(f"{rest.size} others", None, None, old, int(counts[rest].sum())))
-    return tuple(bars)

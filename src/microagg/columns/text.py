@@ -1,7 +1,11 @@
 """Text that may be something else: numbers and dates in disguise."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 
@@ -11,20 +15,46 @@ _DATE = r"^\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?$"
 _MOST = 0.5
 
 
-def refuse_disguised(name: str, array: pa.Array) -> None:
+def is_text(column_type: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's types of text."""
+    return column_type in (pa.string(), pa.large_string(), pa.string_view())
+
+
+def without_views(array: pa.Array) -> pa.Array:
+    """The same entries, but text that Arrow can compute with."""
+    if array.type == pa.string_view():
+        return array.cast(pa.large_string())
+    if pa.types.is_dictionary(array.type) and array.type.value_type == pa.string_view():
+        return pa.DictionaryArray.from_arrays(
+            array.indices, array.dictionary.cast(pa.large_string()), ordered=array.type.ordered
+        )
+    return array
+
+
+def read_text(array: pa.Array, types: Sequence[pa.DataType]) -> tuple[pa.Array, int] | None:
+    """Text read as the first of these types that takes all of it, and which one that is."""
+    trimmed = pc.utf8_trim_whitespace(array)
+    for place, wanted in enumerate(types):
+        try:
+            return trimmed.cast(wanted), place
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def refuse_disguised(name: str, texts: pa.Array, rows: NDArray[np.int64]) -> None:
     """Refuse text that is mostly numbers or dates: nobody said it should be mere categories.
 
-    Codes with leading zeros, such as postal codes, are categories.
+    texts: the different ones; rows: how many rows have each. Codes with leading zeros, such as
+    postal codes, are categories.
     """
-    counts = pc.value_counts(array.drop_null())
-    texts, rows = counts.field("values"), counts.field("counts")
-    total = pc.sum(rows).as_py() or 0
+    total = int(rows.sum())
     if total == 0:
         return
 
     def rows_like(pattern: str) -> int:
-        alike = pc.match_substring_regex(texts, pattern)
-        return pc.sum(rows.filter(alike)).as_py() or 0
+        fits = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
+        return int(rows[fits].sum())
 
     numbers, dates = rows_like(_NUMBER), rows_like(_DATE)
     if dates > _MOST * total:
@@ -43,24 +73,3 @@ def refuse_disguised(name: str, array: pa.Array) -> None:
             f"({total - numbers}); correct it, list the texts that mean missing "
             f"(missing_values), or treat all as categories: kinds={{{name!r}: 'nominal'}}"
         )
-
-
-def as_understood(array: pa.Array, kind: str, *, exactly: bool = False) -> pa.Array | None:
-    """Text read as numbers or ISO dates, or None if not all of it can be.
-
-    exactly: nor if it holds codes, whose leading zeros would be lost.
-    """
-    if exactly and pc.any(pc.match_substring_regex(array, _CODE)).as_py():
-        return None
-    trimmed = pc.utf8_trim_whitespace(array)
-    wanted = {
-        "integer": (pa.int64(),),
-        "continuous": (pa.float64(),),
-        "date": (pa.date32(), pa.timestamp("s"), pa.timestamp("us")),
-    }[kind]
-    for target in wanted:
-        try:
-            return trimmed.cast(target)
-        except pa.ArrowInvalid:
-            continue
-    return None

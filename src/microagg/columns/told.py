@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["quasi-identifier", "confidential", "released"]
-Kind = Literal["continuous", "integer", "ordinal", "nominal", "boolean", "date"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Attribute:
 
     name: str
     role: Role
-    kind: Kind
+    kind: str
     bars: tuple[Bar, ...] = ()
     mean_before: float | str | None = None
     mean_after: float | str | None = None

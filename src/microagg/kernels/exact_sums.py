@@ -5,6 +5,7 @@ each power apart rounds nothing; so does adding up products of the parts of an i
 integers put it all together.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,6 +20,10 @@ _POWERS = 2048
 # The least power of two that a float64 has a whole multiple of.
 _UNIT = 1074
 _PART = 22
+# Beyond these powers of two, squares or what rounding leaves off them do not fit into a float64.
+_LEAST, _MOST = 2.0**-480, 2.0**500
+# The power of two that brings whatever lies outside of them inside.
+_MOVE = 600
 
 
 @dataclass
@@ -30,7 +35,7 @@ class Moments:
     squares: Fraction = Fraction(0)
 
     def add(self, values: NDArray) -> None:
-        """Add float64 numbers from about 1e-145 to 1e150 in size (or 0), or any int64 or uint64."""
+        """Add finite float64 numbers, or any int64 or uint64."""
         add = self._add_floats if values.dtype.kind == "f" else self._add_integers
         for start in range(0, values.size, _AT_ONCE):
             add(np.ascontiguousarray(values[start : start + _AT_ONCE]))
@@ -48,20 +53,32 @@ class Moments:
         return self.total / max(1, self.count)
 
     @property
-    def deviation(self) -> float:
+    def variance(self) -> Fraction:
         """Of the population."""
-        variance = self.squares / max(1, self.count) - self.mean**2
-        return float(variance) ** 0.5
+        return self.squares / max(1, self.count) - self.mean**2
 
     def _add_floats(self, values: NDArray[np.float64]) -> None:
         sums = np.zeros((2, 2, _POWERS), np.int64)
         doubled = np.empty((2, values.size))
-        _square_exactly(values, doubled)
+        if _square_exactly(values, doubled):
+            self._add_moved(values)
+            return
         _add_by_power(values.view(np.int64), sums[0])
         for part in doubled:
             _add_by_power(part.view(np.int64), sums[1])
         self.total += _together(sums[0])
         self.squares += _together(sums[1])
+
+    def _add_moved(self, values: NDArray[np.float64]) -> None:
+        """Add numbers some of which are too large or too small to be squared as they are."""
+        sizes = np.abs(values)
+        small, large = (sizes < _LEAST) & (sizes > 0.0), sizes > _MOST
+        for chosen, power in ((~small & ~large, 0), (small, _MOVE), (large, -_MOVE)):
+            part = Moments()
+            part._add_floats(np.ldexp(values[chosen], power))
+            back = Fraction(2) ** -power
+            self.total += part.total * back
+            self.squares += part.squares * back**2
 
     def _add_integers(self, values: NDArray[np.integer]) -> None:
         sums = np.zeros(9, np.int64)
@@ -70,6 +87,19 @@ class Moments:
         self.total += (a << 2 * _PART) + (b << _PART) + c
         squares = (aa << 4 * _PART) + (2 * ab << 3 * _PART)
         self.squares += squares + ((2 * ac + bb) << 2 * _PART) + (2 * bc << _PART) + cc
+
+
+def power_of(number: Fraction) -> int:
+    """The power of two that is about as large as a number above 0."""
+    return number.numerator.bit_length() - number.denominator.bit_length()
+
+
+def root(number: Fraction) -> float:
+    """The square root of a fraction of any size whose root a float64 can hold."""
+    if number == 0:
+        return 0.0
+    half = power_of(number) // 2
+    return math.ldexp(math.sqrt(number / Fraction(4) ** half), half)
 
 
 def _together(sums: NDArray[np.int64]) -> Fraction:
@@ -82,7 +112,11 @@ def _together(sums: NDArray[np.int64]) -> Fraction:
 
 @kernel
 def _square_exactly(values, doubled):
-    """Each square as a rounded number and what rounding left off (Dekker 1971)."""
+    """Each square as a rounded number and what rounding left off (Dekker 1971).
+
+    True if some number is too large or too small for that.
+    """
+    outside = False
     for i in range(values.size):
         x = values[i]
         square = x * x
@@ -91,6 +125,9 @@ def _square_exactly(values, doubled):
         low = x - high
         doubled[0, i] = square
         doubled[1, i] = ((high * high - square) + 2.0 * high * low) + low * low
+        size = abs(x)
+        outside |= (size > _MOST) | ((size < _LEAST) & (size > 0.0))
+    return outside
 
 
 @kernel

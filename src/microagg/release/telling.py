@@ -5,21 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.base.recipe import Recipe
+from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
 from microagg.measure.figures import shown
 from microagg.report.story import Fact, Figure, Story
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
-
-_TREATMENTS = {
-    "continuous": "replaced by the mean of its group",
-    "integer": "replaced by the whole number nearest to the mean of its group",
-    "ordinal": "replaced by the median category of its group",
-    "nominal": "replaced by the commonest category of its group",
-    "boolean": "replaced by the commoner value of its group",
-    "date": "replaced by the mean date of its group",
-}
 
 
 def story_of(release: "Release", *, public: bool) -> Story:
@@ -177,7 +169,7 @@ def _roles(
     recipe = release.recipe
     kinds = {each.name: each.kind for each in attributes}
     rows = [
-        (name, "quasi-identifier", _TREATMENTS[kinds[name]]) for name in recipe.quasi_identifiers
+        (name, "quasi-identifier", find(kinds[name]).treatment) for name in recipe.quasi_identifiers
     ]
     rows += [(name, "confidential", "kept as it is") for name in recipe.confidential]
     rows += [(name, "identifier", "dropped") for name in recipe.identifiers]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from microagg.base.files import whole_file
+from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
 from microagg.report import charts, numbers
 from microagg.report.comparison import Comparison
@@ -55,9 +56,10 @@ def _column_chart(attribute: Attribute) -> Svg | None:
     """The chart that suits the kind of column."""
     if not attribute.bars:
         return None
-    if attribute.kind in ("ordinal", "nominal", "boolean"):
+    kind = find(attribute.kind)
+    if kind.categorical:
         return charts.category_bars(attribute.name, attribute.bars)
-    return charts.histogram(attribute.name, attribute.bars, dates=attribute.kind == "date")
+    return charts.histogram(attribute.name, attribute.bars, dates=kind.labelled)
 
 
 def _decimals(column: Sequence[float | str | None]) -> int | None:
@@ -90,6 +92,7 @@ def _environment() -> "Environment":
     )
     environment.globals.update(
         column_chart=_column_chart,
+        kind_named=find,
         group_sizes=charts.group_sizes,
         heat_cells=charts.heat_cells,
         risk_utility_map=risk_utility_map,

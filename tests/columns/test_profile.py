@@ -10,18 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microagg.columns import profile as module
 from microagg.columns.coded import encode
 from microagg.columns.profile import Tally
 from microagg.columns.summary import attribute, bins_between, correlations
 from microagg.measure.change import category_loss, numeric_loss, share_changed
-
-
-@pytest.fixture(autouse=True)
-def shown_from_the_start(monkeypatch):
-    """Histograms of small samples are shown, so that small samples can be compared."""
-    monkeypatch.setattr(module, "_SHOWN_FROM", 0)
-
 
 DAY = dt.date(1970, 1, 1)
 KINDS = {
@@ -83,8 +75,9 @@ def middle(column):
     return np.sort(values)[values.size // 2].item() if values.size else 0
 
 
-def tallied(before, after, parts):
-    made = Tally(before, [middle(column) for column in before])
+def tallied(before, after, parts, **limits):
+    """Histograms of small samples are shown if not said otherwise, so that they are compared."""
+    made = Tally(before, [middle(column) for column in before], **{"shown_from": 0, **limits})
     for part in parts:
         made.add([each.rows(part) for each in before], [each.rows(part) for each in after])
     return made
@@ -162,12 +155,11 @@ def test_two_tallies_are_one(release):
     check(first, before, after)
 
 
-def test_blocks_of_rows_do_not_matter(monkeypatch):
+def test_blocks_of_rows_do_not_matter():
     rng = np.random.default_rng(7)
     pairs = [columns(rng, kind, kind, 500, holes=True) for kind in KINDS if kind != "nothing"]
     before, after = ([pair[side] for pair in pairs] for side in range(2))
-    monkeypatch.setattr(module, "_ROWS", 7)
-    made = tallied(before, after, [slice(0, 250), slice(250, 500)])
+    made = tallied(before, after, [slice(0, 250), slice(250, 500)], rows_at_once=7)
     check(made, before, after)
 
 
@@ -290,16 +282,28 @@ def test_merged_with_a_copy_that_travelled():
     ]
 
 
-def test_a_small_sample_shows_no_range_to_the_public(monkeypatch):
-    monkeypatch.setattr(module, "_SHOWN_FROM", 1000)
+def test_a_small_sample_shows_no_range_to_the_public():
     rng = np.random.default_rng(0)
     columns = [
         encode("x", pa.array(rng.normal(size=999))),
         encode("c", pa.array(["a", "b", "c"] * 333)),
     ]
-    made = tallied(columns, columns, [slice(None)])
+    made = tallied(columns, columns, [slice(None)], shown_from=1000)
     number, category = made.public_attributes()
     assert number.bars == ()
     assert number.mean_after is not None
     assert len(category.bars) == 3
     assert made.attributes()[0].bars
+
+
+@given(releases())
+@settings(max_examples=30, deadline=None)
+def test_merged_in_the_same_order_to_the_last_bit(release):
+    before, after, parts = release
+    found = []
+    for _ in range(2):
+        made = tallied(before, after, [])
+        for part in parts:
+            made.merge(pickle.loads(pickle.dumps(tallied(before, after, [part]))))
+        found.append((made.losses, made.attributes(), made.correlations(public=False)))
+    assert repr(found[0]) == repr(found[1])

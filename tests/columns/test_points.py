@@ -2,15 +2,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from microagg.columns.coded import encode
-from microagg.columns.points import as_matrix
+from tests.columns.parts import placed
 
 
-def points(*arrays, weights=None, kinds=None):
-    columns = [
-        encode(str(place), array, (kinds or {}).get(place)) for place, array in enumerate(arrays)
-    ]
-    return as_matrix(columns, weights or {})
+def points(*arrays, kinds=None):
+    return np.hstack(
+        [placed(array, (kinds or {}).get(place))[1] for place, array in enumerate(arrays)]
+    )
 
 
 def distances(matrix):
@@ -87,11 +85,3 @@ def test_nothing_but_missing_values_or_one():
             matrix = points(column, kinds={0: "nominal"} if kind == pa.string() else None)
             assert np.isfinite(matrix).all()
             assert not matrix[:, :-1].any()
-
-
-def test_weights_scale_differences():
-    columns = [pa.array([1.0, 2.0, None]), pa.array(["a", "b", "c"])]
-    plain = points(*columns)
-    weighted = points(*columns, weights={"0": 3.0, "1": 0.0})
-    np.testing.assert_allclose(weighted[:, :2], 3.0 * plain[:, :2])
-    assert not weighted[:, 2:].any()

@@ -1,0 +1,132 @@
+"""What kinds share whose values are categories."""
+
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from microagg.aggregation.centres import modes
+from microagg.base.errors import InputError
+from microagg.columns.coded import Coded
+from microagg.columns.kinds.kind import Kind, Mask
+from microagg.columns.kinds.measured import split_missing
+from microagg.columns.points import Corners, Scores
+from microagg.columns.told import Bar
+from microagg.measure.change import category_loss
+
+_MOST_BARS = 11
+
+
+class Categories(Kind):
+    """Columns of categories, any two of which differ equally; a group publishes the commonest."""
+
+    numeric = False
+    categorical = True
+    placed: ClassVar[type[Scores] | type[Corners]] = Corners
+
+    def check_categories(self, name: str, categories: pa.Array, ordered: bool) -> None:
+        """Refuse categories that this kind cannot have; ordered: somebody says in which order."""
+        return
+
+    def bar_order(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """In which order categories are shown: the commonest first."""
+        return np.argsort(-sizes, kind="stable")
+
+    def encode(self, name: str, array: pa.Array, order: tuple[str, ...] | None) -> Coded:
+        """Ranks in the order that is given, or that the type has, or else of the values."""
+        given = array.type
+        in_order = pa.types.is_dictionary(given) and given.ordered and order is None
+        encoded = _plainly_encoded(array, keep_unused=in_order)
+        categories = encoded.dictionary
+        self.check_categories(name, categories, in_order or order is not None)
+        missing = split_missing(encoded.indices)
+        codes = encoded.indices.fill_null(0).cast(pa.int64()).to_numpy()
+        if len(categories) and not in_order:
+            places = _sorted_places(name, categories, order)
+            codes = np.argsort(places)[codes]
+            categories = categories.take(pa.array(places))
+        if missing is not None:
+            codes = np.where(missing, 0, codes)
+        return Coded(name, self.name, codes, True, missing, given, categories)
+
+    def decode(self, coded: Coded, values: NDArray, missing: NDArray[np.bool_]) -> pa.Array:
+        """Codes as the categories that they stand for."""
+        assert coded.categories is not None
+        if len(coded.categories) == 0:
+            return pa.nulls(values.size, coded.type)
+        codes = pa.array(values.astype(np.int64), mask=missing)
+        if pa.types.is_dictionary(coded.type):
+            return pa.DictionaryArray.from_arrays(
+                codes.cast(coded.type.index_type), coded.categories, ordered=coded.type.ordered
+            )
+        return coded.categories.take(codes).cast(coded.type)
+
+    def centre(
+        self,
+        values: NDArray,
+        labels: NDArray[np.int64],
+        groups: int,
+        weights: NDArray[np.float64] | None,
+    ) -> NDArray:
+        """The commonest category."""
+        return modes(values, labels, groups, weights)
+
+    def loss(self, before: NDArray, after: NDArray, gone: Mask, blank: Mask) -> float:
+        """The share of records, of those not of the commonest category, whose category changed."""
+        return category_loss(before, after, gone, blank)
+
+    def bars(
+        self,
+        column: Coded,
+        edges: NDArray[np.float64] | None,
+        counts: NDArray[np.int64],
+        olds: NDArray[np.int64] | None,
+    ) -> tuple[Bar, ...]:
+        """A bar a category that appears; of many, the last one stands for the rest."""
+        sizes = counts if olds is None else np.maximum(counts, olds)
+        shown = np.flatnonzero(sizes)
+        shown = shown[self.bar_order(sizes[shown])]
+        shown, rest = shown[:_MOST_BARS], shown[_MOST_BARS:]
+        bars = [
+            Bar(name, None, None, None if olds is None else int(olds[code]), int(counts[code]))
+            for name, code in zip(self.texts(column, shown), shown.tolist(), strict=True)
+        ]
+        if rest.size:
+            old = None if olds is None else int(olds[rest].sum())
+            bars.append(Bar(f"{rest.size} others", None, None, old, int(counts[rest].sum())))
+        return tuple(bars)
+
+
+def _plainly_encoded(array: pa.Array, keep_unused: bool) -> pa.DictionaryArray:
+    """A dictionary in which each category stands once, and none of them is missing."""
+    if pa.types.is_null(array.type):
+        return pa.DictionaryArray.from_arrays(pa.nulls(len(array), pa.int32()), array[:0])
+    if not pa.types.is_dictionary(array.type):
+        return array.dictionary_encode()
+    categories = array.dictionary
+    known = categories if keep_unused else categories.take(array.indices.unique().drop_null())
+    known = known.drop_null().unique()
+    if len(known) == len(categories):
+        return array
+    places = pc.index_in(categories, value_set=known)
+    return pa.DictionaryArray.from_arrays(places.take(array.indices), known)
+
+
+def _sorted_places(
+    name: str, categories: pa.Array, order: tuple[str, ...] | None
+) -> NDArray[np.int64]:
+    """Where the lowest category stands in a list, the next one, and so on."""
+    if order is None:
+        if pa.types.is_boolean(categories.type):
+            categories = categories.cast(pa.int8())
+        return pc.array_sort_indices(categories).to_numpy().astype(np.int64)
+    known = {category: place for place, category in enumerate(order)}
+    texts = categories.cast(pa.string()).to_pylist()
+    strange = sum(text not in known for text in texts)
+    if strange:
+        raise InputError(
+            f"column {name!r} has {strange} categories that orders does not list; list them all"
+        )
+    return np.argsort([known[text] for text in texts])

@@ -1,0 +1,98 @@
+"""What a kind of column knows."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.columns.points import Corners, Scores
+from microagg.columns.told import Bar
+
+if TYPE_CHECKING:
+    from microagg.columns.coded import Coded
+
+Mask = NDArray[np.bool_] | None
+
+
+class Kind(ABC):
+    """How columns of one kind are read, placed, published and described.
+
+    treatment: what becomes of a column, for a person who reads the report.
+    numeric: values have distances. categorical: values are codes of categories; where they are
+        not, columns have a mean and a deviation.
+    placed: what makes points of the numbers.
+    read_as: what text that was declared of this kind is read as, the coarsest first.
+    turn: when text that nobody declared is tried as this kind, the lowest first; never if None.
+    deviation: what a page calls the deviation. labelled: histograms show the labels of their bars,
+        for numbers would say nothing.
+    """
+
+    name: ClassVar[str]
+    treatment: ClassVar[str]
+    numeric: ClassVar[bool]
+    categorical: ClassVar[bool]
+    placed: ClassVar[type[Scores] | type[Corners]]
+    read_as: ClassVar[tuple[pa.DataType, ...]] = ()
+    turn: ClassVar[int | None] = None
+    deviation: ClassVar[str] = "Deviation"
+    labelled: ClassVar[bool] = False
+
+    @abstractmethod
+    def is_default_for(self, column_type: pa.DataType) -> bool:
+        """Whether columns of this type are of this kind if nobody says otherwise."""
+
+    def check_undeclared(self, name: str, texts: pa.Array, rows: NDArray[np.int64]) -> None:
+        """Refuse text that nobody declared and that seems to be of another kind.
+
+        texts: the different ones; rows: how many rows have each.
+        """
+        return
+
+    @abstractmethod
+    def encode(self, name: str, array: pa.Array, order: tuple[str, ...] | None) -> "Coded":
+        """A column as numbers; text arrives as what it is read as."""
+
+    @abstractmethod
+    def decode(self, coded: "Coded", values: NDArray, missing: NDArray[np.bool_]) -> pa.Array:
+        """Numbers as entries of the type that was encoded."""
+
+    @abstractmethod
+    def centre(
+        self,
+        values: NDArray,
+        labels: NDArray[np.int64],
+        groups: int,
+        weights: NDArray[np.float64] | None,
+    ) -> NDArray:
+        """What each group publishes, by the records that have a value; no group is empty."""
+
+    @abstractmethod
+    def loss(self, before: NDArray, after: NDArray, gone: Mask, blank: Mask) -> float:
+        """What publishing cost, in percent; gone, blank: where there is no value."""
+
+    @abstractmethod
+    def bars(
+        self,
+        column: "Coded",
+        edges: NDArray[np.float64] | None,
+        counts: NDArray[np.int64],
+        olds: NDArray[np.int64] | None,
+    ) -> tuple[Bar, ...]:
+        """Counts after and, if known, before: of bins with these edges, or of categories."""
+
+    def moments(
+        self, column: "Coded", origin: float | int | np.number, mean: float, deviation: float
+    ) -> tuple[float | str | None, float | None]:
+        """Mean and deviation in the column's own terms, if any; `mean` is counted from `origin`."""
+        return None, None
+
+    def texts(self, column: "Coded", values: NDArray) -> list[str]:
+        """How a page writes values of a column."""
+        decoded = self.decode(column, values, np.zeros(values.size, bool))
+        try:
+            return [str(value) for value in decoded.to_pylist()]
+        except (OverflowError, ValueError):
+            # Python's calendar knows no nanoseconds and ends with the year 9999.
+            return [str(value) for value in values.tolist()]

@@ -1,0 +1,55 @@
+"""Categories in an order."""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.aggregation.centres import medians
+from microagg.base.errors import OptionError
+from microagg.columns.kinds.categories import Categories
+from microagg.columns.kinds.kind import Mask
+from microagg.columns.points import Scores
+from microagg.columns.text import is_text
+from microagg.measure.change import numeric_loss
+
+
+class Ordinal(Categories):
+    """Ranks: neighbours in the order are one apart; a group publishes its median category."""
+
+    name = "ordinal"
+    treatment = "replaced by the median category of its group"
+    numeric = True
+    placed = Scores
+
+    def is_default_for(self, column_type: pa.DataType) -> bool:
+        """Dictionaries with an order."""
+        return bool(pa.types.is_dictionary(column_type) and column_type.ordered)
+
+    def check_categories(self, name: str, categories: pa.Array, ordered: bool) -> None:
+        """Words have no order of their own."""
+        if len(categories) and is_text(categories.type) and not ordered:
+            raise OptionError(
+                f"column {name!r} is ordinal, but nothing says in which order; "
+                f"list its categories, lowest first: orders={{{name!r}: [...]}}"
+            )
+
+    def bar_order(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lowest first."""
+        return np.arange(sizes.size)
+
+    def centre(
+        self,
+        values: NDArray,
+        labels: NDArray[np.int64],
+        groups: int,
+        weights: NDArray[np.float64] | None,
+    ) -> NDArray:
+        """The median category."""
+        return medians(values, labels, groups, weights)
+
+    def loss(self, before: NDArray, after: NDArray, gone: Mask, blank: Mask) -> float:
+        """The share of the variation of ranks that is gone."""
+        return numeric_loss(before, after, gone, blank)
+
+
+KIND = Ordinal()
