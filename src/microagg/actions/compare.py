@@ -20,8 +20,8 @@ from microagg.columns.published import total_loss
 from microagg.grouping.methods import find
 from microagg.kernels.compiling import seconds_compiling
 from microagg.release.assessment import measure
+from microagg.table.classes import Classes
 from microagg.table.opening import Opened, check_columns, open_table
-from microagg.table.recount import Alike
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,9 @@ def _judge(
     grouped = group(source, columns, recipe, progress=False)
     seconds = time.perf_counter() - started - (seconds_compiling() - compiled)
     published = publish_columns(source, columns, recipe, grouped, weights)
-    sizes = grouped.partition.sizes
     judged = measure(
         [(each.original, each.column) for each in published],
-        Alike(sizes, sizes),
+        Classes.of(grouped.partition.sizes),
         rows_original=source.frame.rows,
         labels=grouped.partition.labels,
         confidential={},

@@ -11,8 +11,8 @@ from microagg.base.errors import MicroaggError
 from microagg.base.progress import watch
 from microagg.base.recipe import ReadingSettings
 from microagg.columns.coded import Coded, encode
+from microagg.table.classes import count_classes
 from microagg.table.opening import Opened, open_table
-from microagg.table.recount import count_alike
 
 _WORDS = {
     "identifier": (
@@ -76,13 +76,13 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     """
     settings = ReadingSettings(**reading).as_reading()
     with watch("reading", progress) as report:
-        source = open_table(table, settings, report=report)
+        source = open_table(table, settings, advance=report)
     columns = tuple(_view(source, name) for name in source.frame.names)
     known = [column.name for column in columns if column.role == "quasi-identifier"]
     unique = None
     if known:
         arrays = {name: source.frame.column(name) for name in known}
-        unique = count_alike(pa.table(arrays), known).unique
+        unique = count_classes(pa.table(arrays), known).unique
     return Inspection(source.origin.name, source.frame.rows, columns, unique, tuple(source.notes))
 
 

@@ -32,10 +32,9 @@ from microagg.release.release import certificate_path, refuse_overwriting, sizes
 from microagg.release.sampled import Sampled
 from microagg.table import formats
 from microagg.table.checks import sha256_of
+from microagg.table.classes import Classes, count_classes_in_parts
 from microagg.table.digests import Digests, digests_for, read_back_stream
 from microagg.table.opening import STANDARD_STREAM, Origin, check_columns
-from microagg.table.recount import Alike
-from microagg.table.recount_parts import count_parts
 from microagg.table.sinks import open_sink
 from microagg.table.streams import Stream, estimated_size, open_stream
 
@@ -112,15 +111,15 @@ def protect_large(
     origin_path = Path(source)
     refuse_overwriting(path, origin_path, force)
     formats.check_writable(str(path))
-    same_form = not origin_path.is_dir() and formats.form_of(str(source)) == formats.form_of(
-        str(path)
+    same_form = not origin_path.is_dir() and (
+        formats.format_of(str(source)) == formats.format_of(str(path))
     )
     with watch("opening", progress) as report:
         stream = open_stream(
             source,
             recipe.reading.as_reading(),
             typed=recipe.quasi_identifiers if same_form else None,
-            report=report,
+            advance=report,
         )
     check_columns(recipe.columns(), stream.schema.names)
     with open_work(path, resume) as work:
@@ -206,20 +205,22 @@ class _Journey:
             attributes=(*tally.attributes(), *confidential),
             correlations=tally.correlations(public=False),
             assessment=looked_at.assessment(tally, alike, plan, rows) if self.measures else None,
-            sizes=alike.sizes,
+            sizes=np.repeat(alike.sizes, alike.times),
             alone=looked_at.alone(self.recipe, self.stream.origin, tally),
         )
 
     def _check(
         self, path: Path, schema: pa.Schema, written: Digests, rows: int, plan: Plan
-    ) -> tuple[tuple[Check, ...], Alike]:
+    ) -> tuple[tuple[Check, ...], Classes]:
         """Read the release back, compare it with what was meant, and count it anew."""
         try:
             with watch("reading back and counting", self.progress) as report:
                 back = read_back_stream(path, schema, self.stream.origin)
                 found = digests_for(path, self.stream.origin)
                 batches = _hashed(back.batches(), found)
-                alike = count_parts(batches, plan.counted, rows, self.work.folder, report)
+                alike = count_classes_in_parts(
+                    batches, plan.counted, rows, self.work.folder, report
+                )
         except InputError:
             raise PromiseError(
                 "the written release cannot be read back, so it was not published"

@@ -30,9 +30,9 @@ from microagg.grouping.constraints import Grouped, partition_units
 from microagg.kernels.group_passes import group_scatter
 from microagg.release.assessment import measure
 from microagg.release.release import Release, check_release, sizes_of
+from microagg.table.classes import class_of
 from microagg.table.frames import Frame
 from microagg.table.opening import Opened, check_columns, open_table
-from microagg.table.recount import class_of
 
 _MEASURED_UNASKED = 100_000
 
@@ -62,7 +62,7 @@ def protect(
     recipe = settled(recipe, settings)
     with watch("reading", progress) as report:
         reading = recipe.reading.as_reading()
-        source = open_table(table, reading, typed=recipe.quasi_identifiers, report=report)
+        source = open_table(table, reading, typed=recipe.quasi_identifiers, advance=report)
     check_columns(recipe.columns(), source.frame.names)
     columns = read_columns(source, recipe)
     weights = weights_of(source, recipe)

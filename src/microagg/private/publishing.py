@@ -19,16 +19,16 @@ import pyarrow as pa
 import microagg
 from microagg.base.errors import PromiseError
 from microagg.base.files import whole_file, whole_path
+from microagg.base.reading import Reading
 from microagg.columns.coded import encode
 from microagg.columns.summary import attribute, correlations
 from microagg.release.release import certificate_path, refuse_overwriting
 from microagg.report.page import write as write_page
 from microagg.report.story import Fact, Story
-from microagg.table import formats
-from microagg.table.checks import sha256_of
-from microagg.table.exporting import read_back, same_columns
+from microagg.table.formats import format_of
 from microagg.table.frames import as_arrow
-from microagg.table.opening import STANDARD_STREAM
+from microagg.table.opening import STANDARD_STREAM, Origin
+from microagg.table.writing import ReadBack, draft_in_database, write_file
 
 if TYPE_CHECKING:
     from microagg.private.releasing import PrivateRelease
@@ -37,33 +37,25 @@ if TYPE_CHECKING:
 def write(release: "PrivateRelease", target: str | os.PathLike[str], force: bool) -> None:
     """Write a private release, read it back, and let it take its name; see PrivateRelease.write."""
     address = os.fspath(target)
-    form = formats.form_of(address)
     table = _as_table(release.data)
+    origin = Origin("release", "frame", Reading())
     path = Path(address)
-    file = Path("release.csv") if address == STANDARD_STREAM else path
-    layout = None if form == "database" else formats.layout_for(file, None, None)
-
-    def check(found: pa.Table) -> None:
-        same = same_columns(form, found, table, layout) if found.num_rows == table.num_rows else {}
-        if found.column_names != table.column_names or not all(same.values()) or not same:
-            raise PromiseError("the written release is not what was meant; it was not published")
-
-    if form == "database":
-        formats.write_database(table, address, check, force)
+    if not format_of(address).is_file:
+        with draft_in_database(table, address, origin, force) as back:
+            _refuse_changed(back)
         return
     if address == STANDARD_STREAM:
         with tempfile.TemporaryDirectory(prefix="microagg-") as folder:
             beside = Path(folder) / "release.csv"
-            formats.write_file(form, table, beside, layout)
-            check(read_back(form, beside, table, layout))
+            _refuse_changed(write_file(table, beside, origin))
             with beside.open("rb") as written:
                 shutil.copyfileobj(written, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
     refuse_overwriting(path, None, force)
     with whole_path(path) as temporary:
-        formats.write_file(form, table, temporary, layout)
-        check(read_back(form, temporary, table, layout))
+        back = write_file(table, temporary, origin)
+        _refuse_changed(back)
         certificate_path(path).unlink(missing_ok=True)
     certificate = {
         "microagg": microagg.__version__,
@@ -72,11 +64,16 @@ def write(release: "PrivateRelease", target: str | os.PathLike[str], force: bool
         "rows": table.num_rows,
         "columns": table.column_names,
         # The input's hash stays out: it would let anyone check a guess at the data.
-        "sha256": {"release": sha256_of(path)},
+        "sha256": {"release": back.sha256},
     }
     with whole_file(certificate_path(path)) as stream:
         json.dump(certificate, stream, indent=2, ensure_ascii=False)
         stream.write("\n")
+
+
+def _refuse_changed(back: ReadBack) -> None:
+    if not back.complete or not all(back.same.values()):
+        raise PromiseError("the written release is not what was meant; it was not published")
 
 
 def report(release: "PrivateRelease", path: str | os.PathLike[str]) -> None:

@@ -19,8 +19,8 @@ from microagg.measure.figures import judge
 from microagg.measure.interval import interval_disclosure, sdid
 from microagg.measure.statistics import changes, eigenvalue_distance, il1s, paired
 from microagg.table.checks import fingerprint
+from microagg.table.classes import Classes, class_of, count_classes
 from microagg.table.opening import Opened, check_columns, open_table
-from microagg.table.recount import Alike, class_of, count_alike
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def assess(
     """
     settings = ReadingSettings(**(reading or {})).as_reading()
     with watch("reading", progress) as report:
-        before = open_table(original, settings, report=lambda share: report(share / 2))
-        after = open_table(released, settings, report=lambda share: report(0.5 + share / 2))
+        before = open_table(original, settings, advance=lambda share: report(share / 2))
+        after = open_table(released, settings, advance=lambda share: report(0.5 + share / 2))
     confidential, known = _as_list(confidential), None if known is None else _as_list(known)
     rows = _paired_rows(before, after, key)
     names = _judged_columns(before, after, rows, quasi_identifiers, key)
@@ -116,7 +116,7 @@ def assess(
     with watch("measuring", progress) as report:
         return measure(
             pairs,
-            count_alike(_only(after, names), names),
+            count_classes(_only(after, names), names),
             rows_original=before.frame.rows,
             confidential={name: _codes(after, name) for name in confidential},
             known=known,
@@ -131,7 +131,7 @@ def assess(
 
 def measure(
     pairs: Sequence[tuple[Coded, Coded]],
-    alike: Alike,
+    alike: Classes,
     *,
     rows_original: int,
     labels: NDArray[np.int64],
@@ -216,15 +216,15 @@ def sampled_figures(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[dict[str, Any
     }, len(complete[0])
 
 
-def class_figures(alike: Alike) -> dict[str, Any]:
+def class_figures(alike: Classes) -> dict[str, Any]:
     """What an assessment says of records that look alike."""
     return {
         "k_found": alike.k,
         "unique": alike.unique,
-        "classes": alike.sizes.size,
-        "smallest_class": int(alike.sizes.min()),
-        "median_class": float(np.median(alike.sizes)),
-        "largest_class": int(alike.sizes.max()),
+        "classes": alike.count,
+        "smallest_class": alike.smallest,
+        "median_class": alike.median,
+        "largest_class": alike.largest,
     }
 
 

@@ -1,6 +1,5 @@
 """Release: a protected table, and how it goes out: written, read back, checked, named."""
 
-import hashlib
 import os
 import shutil
 import sys
@@ -15,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.certificate import Certificate, Check
-from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.base.errors import OptionError
 from microagg.base.files import whole_path
 from microagg.base.groups import Partition
 from microagg.base.recipe import Recipe
@@ -24,10 +23,11 @@ from microagg.columns.summary import attribute, correlations, understood
 from microagg.columns.told import Attribute, Correlations
 from microagg.release.assessment import Assessment
 from microagg.table import formats
-from microagg.table.exporting import as_exported, layout_for, read_back, same_columns
+from microagg.table.classes import Classes, count_classes
+from microagg.table.formats.database import same_table
 from microagg.table.frames import Frame, as_arrow
 from microagg.table.opening import STANDARD_STREAM, Origin
-from microagg.table.recount import Alike, count_alike
+from microagg.table.writing import ReadBack, draft_in_database, write_file
 
 
 @dataclass(eq=False)
@@ -63,7 +63,7 @@ class Release:
         fails its check is not published: PromiseError.
         """
         address = os.fspath(target)
-        if formats.form_of(address) == "database":
+        if not formats.format_of(address).is_file:
             self._write_database(address, force)
         elif address == STANDARD_STREAM:
             self._write_stream()
@@ -85,7 +85,8 @@ class Release:
         """How many records look alike, class by class."""
         frame = Frame(self.data)
         table = pa.table([frame.column(name) for name in self.counted], list(self.counted))
-        return count_alike(table, self.counted, self.entities).sizes
+        classes = count_classes(table, self.counted, self.entities)
+        return np.repeat(classes.sizes, classes.times)
 
     def shown_alone(self) -> tuple[tuple[Attribute, ...], Correlations | None]:
         """The columns and how they go together, by the release alone."""
@@ -121,82 +122,55 @@ class Release:
             sys.stdout.buffer.flush()
 
     def _write_checked(self, path: Path) -> None:
-        form, layout = formats.form_of(str(path)), layout_for(path, self.origin)
-        expected = as_exported(as_arrow(self.data), self.origin, path)
-        formats.write_file(form, expected, path, layout)
-        try:
-            found = read_back(form, path, expected, layout)
-        except InputError:
-            raise PromiseError(
-                "the written release cannot be read back, so it was not published"
-            ) from None
-        self._check(form, expected, found, layout)
-        with path.open("rb") as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        self.certificate = self.certificate.with_checks(
-            self.certificate.checks, release_sha256=sha256
-        )
+        self._check(write_file(as_arrow(self.data), path, self.origin))
 
     def _write_database(self, address: str, force: bool) -> None:
-        from microagg.table.checks import fingerprint
-
         refuse_same_table(address, self.origin.address, force)
-        expected = as_exported(as_arrow(self.data), self.origin, None)
-        formats.write_database(
-            expected,
-            address,
-            lambda found: self._check("database", expected, found, None),
-            force,
-        )
-        self.certificate = self.certificate.with_checks(
-            self.certificate.checks, release_sha256=fingerprint(expected)
-        )
+        with draft_in_database(as_arrow(self.data), address, self.origin, force) as back:
+            self._check(back)
 
-    def _check(self, form: str, expected: pa.Table, found: pa.Table, layout: Any) -> None:
+    def _check(self, back: ReadBack) -> None:
         """Count the release again as it was written, and compare it with what was meant."""
         protected = set(self.recipe.quasi_identifiers)
-        same = found.column_names == expected.column_names and found.num_rows == expected.num_rows
-        checks = [Check("every row and column is there, in order", same)]
-        if same:
-            alike = same_columns(form, found, expected, layout)
-            untouched = [name for name in alike if name not in protected]
+        checks = [Check("every row and column is there, in order", back.complete)]
+        sizes = {}
+        if back.complete:
             checks += [
                 Check(
                     "columns that nobody asked to protect are as they were",
-                    all(alike[name] for name in untouched),
+                    all(same for name, same in back.same.items() if name not in protected),
                 ),
                 Check(
                     "protected columns hold the published values",
-                    all(alike[name] for name in protected),
+                    all(back.same[name] for name in protected),
                 ),
             ]
-            more, found_alike = check_release(found, self.recipe.k, self.counted, self.entities)
+            more, classes = check_release(back.table, self.recipe.k, self.counted, self.entities)
             checks += more
-        else:
-            found_alike = None
+            sizes = sizes_of(classes)
         self.certificate = self.certificate.with_checks(
-            tuple(checks), **({} if found_alike is None else sizes_of(found_alike))
+            tuple(checks), release_sha256=back.sha256, **sizes
         )
         self.certificate.refuse_broken()
 
 
 def check_release(
     table: pa.Table, k: int, counted: Sequence[str], entities: NDArray[np.int64] | None
-) -> tuple[tuple[Check, ...], Alike]:
+) -> tuple[tuple[Check, ...], Classes]:
     """Count anew how many records look alike, and hold it against k."""
-    alike = count_alike(table, counted, entities)
+    alike = count_classes(table, counted, entities)
     units = "records" if entities is None else "entities"
     return (Check(f"at least {k} {units} share each combination of values", alike.k >= k),), alike
 
 
-def sizes_of(alike: Alike) -> dict[str, Any]:
+def sizes_of(alike: Classes) -> dict[str, Any]:
     """What a certificate says of the classes found."""
     return {
         "k_found": alike.k,
-        "groups": alike.sizes.size,
-        "smallest_group": int(alike.sizes.min()),
-        "median_group": float(np.median(alike.sizes)),
-        "largest_group": int(alike.sizes.max()),
+        "groups": alike.count,
+        "smallest_group": alike.smallest,
+        "median_group": alike.median,
+        "largest_group": alike.largest,
     }
 
 
@@ -207,13 +181,10 @@ def certificate_path(path: Path) -> Path:
 
 def refuse_early(source: str, output: str, others: Sequence[Path], force: bool) -> None:
     """Refuse what would be refused at the end anyway, before any work is done."""
-    form = formats.form_of(output)
-    is_file = source != STANDARD_STREAM and (
-        Path(source).is_dir() or formats.form_of(source) != "database"
-    )
+    is_file = source != STANDARD_STREAM and formats.format_of(source).is_file
     origin = Path(source) if is_file else None
     paths = list(others)
-    if form == "database":
+    if not formats.format_of(output).is_file:
         refuse_same_table(output, source, force)
     elif output != STANDARD_STREAM:
         formats.check_writable(output)
@@ -227,10 +198,9 @@ def refuse_early(source: str, output: str, others: Sequence[Path], force: bool) 
 
 def refuse_same_table(target: str, source: str | None, force: bool) -> None:
     """Refuse to replace the database table that the input is, or may be a query on."""
-    if force and source is not None and formats.same_table(target, source):
-        raise OptionError(
-            f"{formats.shown_name(target)} is the input, which is never written over; name another"
-        )
+    if force and source is not None and same_table(target, source):
+        shown = formats.format_of(target).shown(target)
+        raise OptionError(f"{shown} is the input, which is never written over; name another")
 
 
 def refuse_overwriting(path: Path, source: Path | None, force: bool) -> None:

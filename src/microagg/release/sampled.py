@@ -17,8 +17,8 @@ from microagg.engine.block import Block
 from microagg.engine.plan import Plan
 from microagg.measure.linkage_parts import Links
 from microagg.release.assessment import Assessment, class_figures, sampled_figures
+from microagg.table.classes import Classes
 from microagg.table.opening import Origin
-from microagg.table.recount import Alike
 
 _LINKED = 1000
 
@@ -99,7 +99,7 @@ class Sampled:
     def _published(self) -> list[Coded]:
         return [_joined(columns) for columns in zip(*self._after, strict=True)]
 
-    def assessment(self, tally: Tally, alike: Alike, plan: Plan, rows: int) -> Assessment:
+    def assessment(self, tally: Tally, alike: Classes, plan: Plan, rows: int) -> Assessment:
         """What the sample tells of risk and utility."""
         before = [column.rows(self._stays) for column in self.columns]
         after = self._published()

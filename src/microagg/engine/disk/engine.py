@@ -193,7 +193,7 @@ class OutOfCore:
         dropped = 0
         names = [name for name in self.stream.schema.names if name not in self.recipe.identifiers]
         wanted = list(dict.fromkeys([*names, *self.recipe.quasi_identifiers]))
-        batches = self.stream.batches(wanted, report=report)
+        batches = self.stream.batches(wanted, advance=report)
         for number, table in enumerate(_in_ranges(read_ahead(batches), _RANGE_ROWS)):
             words, there = self.work.published(plan.n_cells, row.published, self.borders, number)
             before = plan.code(table)
@@ -219,7 +219,7 @@ class OutOfCore:
         looked_at += [] if recipe.weights is None else [recipe.weights]
         names = list(dict.fromkeys(looked_at))
         start = 0
-        for batch in read_ahead(self.stream.batches(names, report=report)):
+        for batch in read_ahead(self.stream.batches(names, advance=report)):
             if recipe.weights is not None:
                 place = batch.schema.get_field_index(recipe.weights)
                 weights = readable(batch.column(place), self.stream.origin)

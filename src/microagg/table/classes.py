@@ -1,39 +1,164 @@
-"""How many records look alike, counted on a table that is seen only in parts."""
+"""How many records share their values in some columns, counted on the table itself.
+
+In memory, classes are numbered column by column. Of a table that is seen only in parts, records
+become lines of whole numbers that are counted on disk.
+"""
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.progress import Report, silent
-from microagg.kernels.compiling import kernel
+from microagg.kernels.collapsing import collapse, hash_lines, put_rows
 from microagg.kernels.threads import run_both
-from microagg.table.frames import give_back_memory
-from microagg.table.recount import Alike
+from microagg.table.frames import give_back_memory, in_one_piece
 
-_BLOCK = 1 << 16
-_FILE_BYTES = 1 << 25
 # The share of the work that is done when the last part was seen.
 _SEEN = 0.6
 
 
-def count_parts(
-    parts: Iterable[pa.RecordBatch],
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """How many records share their values in some columns.
+
+    sizes: the different sizes of classes, ascending; times: how many classes have each size.
+    k: the least number of units (records, or entities) that share a class; 0 without records.
+    """
+
+    sizes: NDArray[np.int64]
+    times: NDArray[np.int64]
+    k: int
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], units: NDArray[np.int64] | None = None) -> Self:
+        """From the size of each class and, where entities count, the different ones in each."""
+        different, times = np.unique(np.asarray(sizes, np.int64), return_counts=True)
+        counted = sizes if units is None else units
+        return cls(different, times.astype(np.int64), int(np.min(counted)) if len(counted) else 0)
+
+    @property
+    def count(self) -> int:
+        """How many classes there are."""
+        return int(self.times.sum())
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return int(self.sizes @ self.times)
+
+    @property
+    def smallest(self) -> int:
+        """The records of the smallest class."""
+        return int(self.sizes[0])
+
+    @property
+    def median(self) -> float:
+        """The median number of records of a class."""
+        up_to, count = np.cumsum(self.times), self.count
+        middle = np.searchsorted(up_to, [(count - 1) // 2, count // 2], side="right")
+        return float(self.sizes[middle].mean())
+
+    @property
+    def largest(self) -> int:
+        """The records of the largest class."""
+        return int(self.sizes[-1])
+
+    @property
+    def unique(self) -> int:
+        """How many records share their values with no other."""
+        return int(self.times[self.sizes == 1].sum())
+
+
+def count_classes(
+    table: pa.Table, names: Sequence[str], entities: NDArray[np.int64] | None = None
+) -> Classes:
+    """Classes of records equal in the columns named. Missing equals missing, NaN equals NaN.
+
+    entities: whose record each is, as numbers from 0; then k counts the different ones in a class.
+    """
+    classes = class_of(table, names)
+    sizes = np.bincount(classes)
+    if entities is None:
+        return Classes.of(sizes)
+    who = int(entities.max()) + 1
+    different = pa.array(classes * who + entities).unique().to_numpy() // who
+    return Classes.of(sizes, np.bincount(different, minlength=sizes.size))
+
+
+def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """For each record the number of its class, from 0 without gaps, in order of appearance.
+
+    Column by column: pairs of the class so far and the next value are numbered by a hash table. So
+    no more than a few numbers a record are held at a time.
+    """
+    classes = np.zeros(table.num_rows, np.int64)
+    for name in names:
+        try:
+            codes = _codes(_comparable(in_one_piece(table[name])))
+        except pa.ArrowNotImplementedError:
+            raise _not_comparable(name, table[name].type) from None
+        classes *= int(codes.max()) + 1
+        classes += codes
+        classes = _codes(pa.array(classes)).astype(np.int64)
+    give_back_memory()
+    return classes
+
+
+def _not_comparable(name: str, kind: pa.DataType) -> InputError:
+    return InputError(
+        f"column {name!r} is of type {kind}, whose values cannot be compared; "
+        "make it numbers, text or dates"
+    )
+
+
+def _codes(column: pa.Array) -> NDArray[np.int32]:
+    encoded = column.dictionary_encode("encode")
+    return encoded.indices.to_numpy()
+
+
+def _comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The same values, equal ones in the same bits: categories spelt out, one zero, one NaN."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type) and _has_twins(column):
+        column = pc.add(column.cast(pa.float64()), 0.0)
+        column = pc.if_else(pc.is_nan(column), float("nan"), column)
+    return column
+
+
+def _has_twins(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether there may be equal values of different bits: a negative zero or a NaN."""
+    for chunk in getattr(column, "chunks", [column]):
+        values = chunk.to_numpy(zero_copy_only=False)
+        if np.isnan(values).any() or np.signbit(values[values == 0]).any():
+            return True
+    return False
+
+
+def count_classes_in_parts(
+    batches: Iterable[pa.RecordBatch],
     names: Sequence[str],
     rows: int,
     folder: Path,
-    report: Report = silent,
-) -> Alike:
-    """Classes of records equal in the columns named, as `count_alike` finds them, in another order.
+    advance: Report = silent,
+    *,
+    block_rows: int = 1 << 16,
+    file_bytes: int = 1 << 25,
+) -> Classes:
+    """Classes of records equal in the columns named, as `count_classes` finds them.
 
     rows: how many records will come, or about; folder: where temporary files may lie for a while.
+    block_rows, file_bytes: how much is counted at a time, before and after it was on disk.
 
     Records become lines of whole numbers, equal where the records are. Equal lines of a block
     become one with a weight, so however large a class is, few lines of it remain. A hash of 64 bits
@@ -43,27 +168,27 @@ def count_parts(
     O(n log n) time. Memory for a few blocks and files, for the sizes, and for the different texts
     of each column, which are numbered as they come.
     """
-    remaining = iter(parts)
+    remaining = iter(batches)
     first = next(remaining, None)
     if first is None:
-        return _alike([])
+        return _counted([])
     lines = _Lines(first.schema, names)
-    blocks = lines.blocks(chain([first], remaining))
-    files = -(-rows * lines.width * 8 // _FILE_BYTES)
+    blocks = lines.blocks(chain([first], remaining), block_rows)
+    files = -(-rows * lines.width * 8 // file_bytes)
     if files <= 1:
         seen = [_collapsed(block)[0] for block in blocks]
-        report(_SEEN)
+        advance(_SEEN)
         sizes = [_collapsed(np.concatenate(seen))[0][:, -1]] if seen else []
-        report(1.0)
-        return _alike(sizes)
+        advance(1.0)
+        return _counted(sizes)
     with tempfile.TemporaryDirectory(prefix=".microagg-", dir=folder) as room:
-        return _alike(_on_disk(blocks, lines.width, (files - 1).bit_length(), rows, room, report))
+        bits = (files - 1).bit_length()
+        return _counted(_on_disk(blocks, lines.width, bits, rows, room, advance))
 
 
-def _alike(found: Sequence[NDArray[np.int64]]) -> Alike:
+def _counted(sizes: Sequence[NDArray[np.int64]]) -> Classes:
     give_back_memory()
-    sizes = np.concatenate([np.empty(0, np.int64), *found])
-    return Alike(sizes, sizes)
+    return Classes.of(np.concatenate([np.empty(0, np.int64), *sizes]))
 
 
 def _on_disk(
@@ -72,7 +197,7 @@ def _on_disk(
     bits: int,
     rows: int,
     room: str,
-    report: Report,
+    advance: Report,
 ) -> list[NDArray[np.int64]]:
     files = [Path(room, f"{number}") for number in range(1 << bits)]
     done = 0
@@ -84,19 +209,19 @@ def _on_disk(
                 with path.open("ab") as file:
                     file.write(piece.data)
         done += len(block)
-        report(_SEEN * min(1.0, done / rows))
-    found = [np.empty(0, np.int64)] * len(files)
+        advance(_SEEN * min(1.0, done / rows))
+    sizes = [np.empty(0, np.int64)] * len(files)
 
     def count(number: int) -> None:
         if files[number].exists():
             entries = np.fromfile(files[number], np.int64).reshape(-1, width)
-            found[number] = _collapsed(entries)[0][:, -1].copy()
+            sizes[number] = _collapsed(entries)[0][:, -1].copy()
             files[number].unlink()
 
     for number in range(0, len(files), 2):
         run_both(partial(count, number), partial(count, number + 1))
-        report(_SEEN + (1.0 - _SEEN) * (number + 2) / len(files))
-    return found
+        advance(_SEEN + (1.0 - _SEEN) * (number + 2) / len(files))
+    return sizes
 
 
 class _Lines:
@@ -110,18 +235,18 @@ class _Lines:
         self.width = int(self.ends[-1]) + 1
         self.texts: list[dict[Any, int]] = [{} for _ in names]
 
-    def blocks(self, parts: Iterable[pa.RecordBatch]) -> Iterator[NDArray[np.int64]]:
-        """The lines in blocks that are good until the next is asked for."""
-        block = np.empty((_BLOCK, self.width), np.int64)
+    def blocks(self, parts: Iterable[pa.RecordBatch], rows: int) -> Iterator[NDArray[np.int64]]:
+        """The lines in blocks of so many rows, each good until the next is asked for."""
+        block = np.empty((rows, self.width), np.int64)
         filled = 0
         for part in parts:
             taken = 0
             while taken < part.num_rows:
-                piece = part.slice(taken, _BLOCK - filled)
+                piece = part.slice(taken, rows - filled)
                 self._write(piece, block[filled : filled + piece.num_rows])
                 taken += piece.num_rows
                 filled += piece.num_rows
-                if filled == _BLOCK:
+                if filled == rows:
                     yield block
                     filled = 0
         if filled:
@@ -135,10 +260,7 @@ class _Lines:
             try:
                 values, missing = _as_words(column, self.texts[place])
             except pa.ArrowNotImplementedError:
-                raise InputError(
-                    f"column {name!r} is of type {column.type}, whose values cannot be compared; "
-                    "make it numbers, text or dates"
-                ) from None
+                raise _not_comparable(name, column.type) from None
             inside = block[:, self.ends[place] : self.ends[place + 1]]
             inside[:] = values
             if missing is not None:
@@ -223,64 +345,13 @@ def _collapsed(
     entries begin with each number of so many bits."""
     n = len(entries)
     keys = np.empty(n, np.uint64)
-    _hash(entries, keys)
+    hash_lines(entries, keys)
     mask = np.uint64((1 << max(1, (n - 1).bit_length())) - 1)
-    _put_rows(keys, mask)
+    put_rows(keys, mask)
     keys.sort()
     firsts, weights = np.empty(n, np.int64), np.empty(n, np.int64)
     counts = np.zeros(1 << bits, np.int64)
-    kinds = _collapse(entries, keys, mask, bits, firsts, weights, counts)
-    kept = entries[firsts[:kinds]]
-    kept[:, -1] = weights[:kinds]
-    return kept, counts
-
-
-@kernel
-def _hash(entries, hashes):
-    """All but the weight; each step maps the hash so far one to one, and stirs every bit."""
-    n, width = entries.shape
-    for i in range(n):
-        stirred = np.uint64(0x9E3779B97F4A7C15)
-        for a in range(width - 1):
-            stirred ^= np.uint64(entries[i, a])
-            stirred *= np.uint64(0xBF58476D1CE4E5B9)
-            stirred ^= stirred >> np.uint64(32)
-            stirred *= np.uint64(0x94D049BB133111EB)
-            stirred ^= stirred >> np.uint64(29)
-        hashes[i] = stirred
-
-
-@kernel
-def _put_rows(keys, mask):
-    """The row number in place of the last bits: sorted keys say where their entries stand."""
-    for i in range(keys.size):
-        keys[i] = (keys[i] & ~mask) | np.uint64(i)
-
-
-@kernel
-def _collapse(entries, keys, mask, bits, firsts, weights, counts):
-    """Go through runs of one hash; within a run, compare with every kind found there so far."""
-    last = entries.shape[1] - 1
-    kinds = 0
-    run = 0
-    for i in range(keys.size):
-        row = keys[i] & mask
-        if i > 0 and (keys[i] | mask) != (keys[i - 1] | mask):
-            run = kinds
-        kind = run
-        while kind < kinds:
-            known = firsts[kind]
-            a = 0
-            while a < last and entries[row, a] == entries[known, a]:
-                a += 1
-            if a == last:
-                break
-            kind += 1
-        if kind == kinds:
-            firsts[kind] = np.int64(row)
-            weights[kind] = 0
-            # In two steps: there is no shift by all 64 bits.
-            counts[(keys[i] >> np.uint64(1)) >> np.uint64(63 - bits)] += 1
-            kinds += 1
-        weights[kind] += entries[row, last]
-    return kinds
+    kinds = collapse(entries, keys, mask, bits, firsts, weights, counts)
+    distinct = entries[firsts[:kinds]]
+    distinct[:, -1] = weights[:kinds]
+    return distinct, counts
