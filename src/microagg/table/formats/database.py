@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from microagg.table.checks import (
     fingerprint,
     require,
 )
-from microagg.table.formats.format import Format, Loaded
+from microagg.table.formats.format import Format, Loaded, Typed
 
 _POSTGRES = re.compile(r"(?i:postgres(?:ql)?)://(?:[^@/?#]*@)?([^@/?#]*(?:/[^@?#]*)?)(?:\?.*)?")
 _LONGEST_NAME = 63
@@ -92,11 +92,7 @@ class Database(Format):
         return f"{place}#{'.'.join(names)}" if names else place
 
     def read(
-        self,
-        address: str | Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Loaded:
         """Read a table, or the answer to `reading.query`; the database cannot be changed by it.
 

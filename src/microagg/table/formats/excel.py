@@ -5,7 +5,7 @@ import re
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
@@ -19,7 +19,7 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Report, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import check_names, check_table, decoded, require, sha256_of
-from microagg.table.formats.format import Format, Loaded
+from microagg.table.formats.format import Format, Loaded, Typed
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
 _ERRORS = frozenset(
@@ -63,11 +63,7 @@ class Excel(Format):
     only_read: ClassVar = {".xlsm": ".xlsx"}
 
     def read(
-        self,
-        address: str | Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Loaded:
         """Read one sheet: that of `reading.sheet`, or the first.
 

@@ -18,6 +18,8 @@ from microagg.table.checks import cast_like
 STANDARD_STREAM = "-"
 # The named columns, in any order and perhaps among others, in batches of about so many rows.
 Read = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
+# The columns of a text file to understand, None for all; the others stay text as they are.
+Typed = Collection[str] | None
 # What puts the next rows into a file.
 Put = Callable[[pa.Table], None]
 
@@ -87,11 +89,7 @@ class Format:
         return Path(address).name
 
     def read(
-        self,
-        address: str | Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Loaded:
         """Read all of it. typed: the columns of a text file to understand, None for all."""
         raise NotImplementedError
@@ -105,11 +103,7 @@ class Format:
         return [path]
 
     def open_parts(
-        self,
-        path: Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Parts:
         """Look a table over that is to be read in parts; arguments as in `read`."""
         raise NotImplementedError
@@ -142,12 +136,10 @@ class Format:
         """A column as a file holds it."""
         return column
 
-    def reading_back(
-        self, layout: Any, numbers: Sequence[str]
-    ) -> tuple[Reading, Collection[str] | None]:
+    def reading_back(self, layout: Any, numbers: Sequence[str]) -> tuple[Reading, Typed]:
         """How to read what was written with a layout, and the columns to understand.
 
-        numbers: columns of which every value is a finite number.
+        numbers: columns of numbers without gaps, as far as is known.
         """
         return Reading(), None
 

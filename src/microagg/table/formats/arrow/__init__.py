@@ -1,6 +1,6 @@
 """Parquet and Arrow files: Parquet, Arrow IPC (Feather) and the Arrow stream."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from microagg.table.formats.arrow.files import (
     read_file,
     schema_alike,
 )
-from microagg.table.formats.format import Format, Loaded, Parts, Put, spelt_out
+from microagg.table.formats.format import Format, Loaded, Parts, Put, Typed, spelt_out
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,7 @@ class Arrow(Format):
     limits: streams.Limits = field(default_factory=streams.Limits)
 
     def read(
-        self,
-        address: str | Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Loaded:
         """Read a file, or the Parquet files of a folder as one table."""
         path = Path(address)
@@ -73,11 +69,7 @@ class Arrow(Format):
         return streams.listed(path)
 
     def open_parts(
-        self,
-        path: Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Parts:
         """Look a file or a folder over (see `streams.open_parts`)."""
         return streams.open_parts(path, self.limits)

@@ -1,6 +1,6 @@
 """CSV files in and out: what nobody asked to understand comes out byte for byte as it came in."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from microagg.table.formats.csv.blocks import blocks
 from microagg.table.formats.csv.columns import Column, Sketch, columns_of, layout_of
 from microagg.table.formats.csv.layout import CsvLayout, Outline, outline, reading_of, understand
 from microagg.table.formats.csv.text import as_texts, open_writer
-from microagg.table.formats.format import STANDARD_STREAM, Format, Loaded, Parts, Put
+from microagg.table.formats.format import STANDARD_STREAM, Format, Loaded, Parts, Put, Typed
 
 _TABS = "tabs"
 
@@ -45,11 +45,7 @@ class Csv(Format):
         return "standard input" if address == STANDARD_STREAM else super().shown(address)
 
     def read(
-        self,
-        address: str | Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Loaded:
         """Read a CSV file whose first line holds the column names.
 
@@ -82,11 +78,7 @@ class Csv(Format):
             put(table)
 
     def open_parts(
-        self,
-        path: Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Parts:
         """Look a file over, two passes, and agree on types and layout as `read` does.
 

@@ -1,6 +1,5 @@
 """Files of statistics packages: SPSS (.sav, .zsav), Stata (.dta) and SAS (.sas7bdat, .xpt)."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Report, silent
 from microagg.base.reading import Reading
-from microagg.table.formats.format import Format, Loaded
+from microagg.table.formats.format import Format, Loaded, Typed
 from microagg.table.formats.stats import files
 from microagg.table.formats.stats.layout import SUFFIXES, Layout, mask_of_missing, without_codes
 
@@ -25,11 +24,7 @@ class Stats(Format):
     only_read: ClassVar = {".sas7bdat": ".xpt, .sav or .dta"}
 
     def read(
-        self,
-        address: str | Path,
-        reading: Reading,
-        typed: Collection[str] | None = None,
-        advance: Report = silent,
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
     ) -> Loaded:
         """Read a file (see `files.read`)."""
         return files.read(Path(address), reading, advance)
