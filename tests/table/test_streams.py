@@ -423,6 +423,7 @@ def test_a_column_of_a_folder_is_required_only_if_it_is_everywhere(folder):
     stream = open_stream(folder, Reading())
     assert stream.schema.field("a").nullable
     assert_same(together(stream), pa.concat_tables([numbers(7), numbers(5)]))
+    assert_same(open_table(folder, Reading()).frame.hashable(), together(stream))
     alone = open_stream(folder / "a.pq", Reading())
     assert not alone.schema.field("a").nullable
     assert together(alone).schema == strict
@@ -442,6 +443,14 @@ def test_folders_that_change_or_hold_nothing(folder, tmp_path):
     refused("has no rows", lambda: open_stream(empty, Reading()))
     (folder / "d.parquet").write_bytes(b"PAR1 and no more")
     refused("d.parquet is damaged", lambda: open_stream(folder, Reading()))
+
+
+def test_dictionaries_of_a_folder_may_differ(folder):
+    for name, words in (("a.pq", ["x", "y"]), ("b.parquet", ["y", "z"]), ("c.parquet", ["z"])):
+        pq.write_table(pa.table({"word": pa.array(words).dictionary_encode()}), folder / name)
+    whole = open_table(folder, Reading()).frame.column("word")
+    assert whole.to_pylist() == ["x", "y", "y", "z", "z"]
+    assert together(open_stream(folder, Reading()))["word"].to_pylist() == whole.to_pylist()
 
 
 # What cannot be read in parts.

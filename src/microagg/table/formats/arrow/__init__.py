@@ -43,12 +43,13 @@ class Arrow(Format):
             sha256 = sha256_of(path)
             return Loaded(*read_file(path, advance), sha256)
         parts = self.open_parts(path, reading, typed)
-        batches, rows = [], 0
-        for batch in parts.read(parts.schema.names, 1 << 17):
-            batches.append(batch)
+        names, batches, rows = parts.schema.names, [], 0
+        for batch in parts.read(names, 1 << 17):
+            # Which columns may have gaps, and what is noted of them, differs from file to file.
+            batches.append(batch.select(names).cast(parts.schema))
             rows += batch.num_rows
             advance(rows / parts.rows)
-        table = pa.Table.from_batches(batches).cast(parts.schema)
+        table = pa.Table.from_batches(batches)
         return Loaded(table, parts.layout, parts.sha256, parts.notes)
 
     def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
