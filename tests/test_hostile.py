@@ -222,7 +222,7 @@ def test_inputs_that_are_not_there(tmp_path):
     for name in ("folder", "what.doc", "sqlite:///missing.db#people", "postgresql://nowhere"):
         assert refusal("inspect", name, folder=tmp_path)
     (tmp_path / "empty").mkdir()
-    assert "suffix" in refusal("inspect", "empty", folder=tmp_path)
+    assert "no Parquet files" in refusal("inspect", "empty", folder=tmp_path)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather", "xlsx", "sav", "dta", "sas7bdat"])

@@ -30,6 +30,7 @@ import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.table import formats
 from microagg.table.formats import database
+from microagg.table.formats.csv import Csv
 from tests.commands import ROLES, refusal, survey
 from tests.commands import microagg as command
 
@@ -355,17 +356,18 @@ DAMAGES = {
 def test_a_damaged_release_is_never_published(tmp_path, monkeypatch, damage, suffix):
     survey(tmp_path / "survey.csv")
     arguments = ("protect", "survey.csv", *ROLES, "-o", f"release.{suffix}")
-    write = formats.write_file
+    target = type(formats.format_of(f"release.{suffix}"))
+    write = target.write
 
-    def damaging(form, table, path, layout):
-        write(form, DAMAGES[damage](table), path, layout)
+    def damaging(self, table, path, layout):
+        write(self, DAMAGES[damage](table), path, layout)
 
-    monkeypatch.setattr(formats, "write_file", damaging)
+    monkeypatch.setattr(target, "write", damaging)
     assert "not published" in refusal(*arguments, folder=tmp_path, code=1)
     assert [path.name for path in tmp_path.iterdir()] == ["survey.csv"]
     monkeypatch.undo()
     assert command(*arguments, folder=tmp_path).code == 0
-    monkeypatch.setattr(formats, "write_file", damaging)
+    monkeypatch.setattr(target, "write", damaging)
     # The old release and its certificate stay.
     assert "not published" in refusal(*arguments, "--force", folder=tmp_path, code=1)
 
@@ -373,13 +375,14 @@ def test_a_damaged_release_is_never_published(tmp_path, monkeypatch, damage, suf
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
 def test_a_release_that_cannot_be_read_back_is_never_published(tmp_path, monkeypatch, suffix):
     survey(tmp_path / "survey.csv")
-    write = formats.write_file
+    target = type(formats.format_of(f"release.{suffix}"))
+    write = target.write
 
-    def halved(form, table, path, layout):
-        write(form, table, path, layout)
+    def halved(self, table, path, layout):
+        write(self, table, path, layout)
         os.truncate(path, path.stat().st_size // 2)
 
-    monkeypatch.setattr(formats, "write_file", halved)
+    monkeypatch.setattr(target, "write", halved)
     arguments = ("protect", "survey.csv", *ROLES, "-o", f"release.{suffix}")
     assert "not published" in refusal(*arguments, folder=tmp_path, code=1)
 
@@ -388,7 +391,7 @@ def test_k_is_counted_on_what_was_written_and_not_believed(tmp_path, monkeypatch
     survey(tmp_path / "survey.csv")
     # Whoever prepares the table for its format breaks the promise, and the writer is faithful.
     monkeypatch.setattr(
-        "microagg.release.release.as_exported", lambda table, *_: changed(table, "age", 7, 33)
+        "microagg.table.writing._exported", lambda table, *_: changed(table, "age", 7, 33)
     )
     said = refusal("protect", "survey.csv", *ROLES, "-o", "release.csv", folder=tmp_path, code=1)
     assert "at least 5 records share each combination of values" in said
@@ -412,14 +415,14 @@ def test_a_damaged_database_table_is_never_published(tmp_path, monkeypatch):
 KILLED = """
 import sys, time
 from pathlib import Path
-from microagg.table import formats
+from microagg.table.formats.csv import Csv
 
-def half(form, table, path, layout):
+def half(self, table, path, layout):
     path.write_text("age,income\\n1,")
     Path("ready").touch()
     time.sleep(60)
 
-formats.write_file = half
+Csv.write = half
 sys.argv = ["microagg", *sys.argv[1:]]
 from microagg.cli import main
 main()
@@ -462,13 +465,13 @@ def test_a_killed_process_leaves_the_old_release_or_none(tmp_path, stopping):
 
 def test_a_write_error_is_one_sentence_and_leaves_nothing(tmp_path, monkeypatch):
     survey(tmp_path / "survey.csv")
-    write = formats.write_file
+    write = Csv.write
 
-    def full(form, table, path, layout):
-        write(form, table, path, layout)
+    def full(self, table, path, layout):
+        write(self, table, path, layout)
         raise OSError(errno.ENOSPC, "a library's own words", str(path))
 
-    monkeypatch.setattr(formats, "write_file", full)
+    monkeypatch.setattr(Csv, "write", full)
     said = refusal("protect", "survey.csv", *ROLES, "-o", "release.csv", folder=tmp_path)
     assert said == "No space left on device: release.csv"
 

@@ -16,14 +16,11 @@ from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
 from microagg.base.reading import MISSING_VALUES, Reading
-from microagg.table.formats.csv.files import (
-    ColumnLayout,
-    CsvLayout,
-    as_texts,
-    read,
-    reading_of,
-    write,
-)
+from microagg.table.formats.csv import Csv
+from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout, reading_of
+from microagg.table.formats.csv.text import as_texts
+
+CSV = Csv()
 
 
 @pytest.fixture
@@ -31,7 +28,7 @@ def load(tmp_path):
     def load(content, typed=None, **settings):
         path = tmp_path / "data.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read(path, Reading(**settings), typed)
+        return CSV.read(path, Reading(**settings), typed)
 
     return load
 
@@ -40,7 +37,7 @@ def load(tmp_path):
 def written(tmp_path):
     def written(table, layout=None):
         path = tmp_path / "out.csv"
-        write(table, path, layout)
+        CSV.write(table, path, layout)
         return path
 
     return written
@@ -98,7 +95,7 @@ def test_text_is_written_as_python_and_we_read_it(written, table, layout):
     if layout.line_end != "\r":
         twin = list(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter))
         assert twin == [columns, *rows]
-    assert read(path, reading_of(layout), []).table.equals(wide)
+    assert CSV.read(path, reading_of(layout), []).table.equals(wide)
 
 
 def column_of(values, kind):
@@ -158,7 +155,7 @@ def test_values_come_back_as_they_were(written, values, style, layout, data):
         columns={"c": style},
     )  # fmt: skip
     for table in (pa.table({"c": values}), pa.table({"c": values, "x": ["7"] * len(values)})):
-        again = read(written(table, layout), reading_of(layout), ["c"])
+        again = CSV.read(written(table, layout), reading_of(layout), ["c"])
         got = again.table["c"].combine_chunks()
         assert got.equals(values)
         if pa.types.is_floating(values.type):
@@ -263,7 +260,7 @@ def test_progress_goes_from_nothing_to_all(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b\n" + "1.25,7\n" * 300_000)
     shares = []
-    read(path, Reading(), report=shares.append)
+    CSV.read(path, Reading(), advance=shares.append)
     assert shares == sorted(shares)
     assert 0.0 <= shares[0] <= shares[-1] == 1.0
     assert len(shares) > 2
@@ -320,7 +317,7 @@ def test_a_line_of_a_hundred_megabytes_is_refused_at_once(tmp_path):
         file.write(b"\n")
     begin = time.process_time()
     with pytest.raises(InputError, match="longer than"):
-        read(path, Reading())
+        CSV.read(path, Reading())
     assert time.process_time() - begin < 5
 
 
@@ -330,7 +327,7 @@ def test_ten_thousand_columns_work(tmp_path, written):
     path = tmp_path / "wide.csv"
     path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
     begin = time.process_time()
-    loaded = read(path, Reading())
+    loaded = CSV.read(path, Reading())
     assert set(loaded.table.schema.types) == {pa.float64()}
     assert written(loaded.table, loaded.layout).read_bytes() == path.read_bytes()
     assert time.process_time() - begin < 20
@@ -338,9 +335,9 @@ def test_ten_thousand_columns_work(tmp_path, written):
 
 def test_file_errors_stay_what_they_are(tmp_path):
     with pytest.raises(FileNotFoundError):
-        read(tmp_path / "none.csv", Reading())
+        CSV.read(tmp_path / "none.csv", Reading())
     with pytest.raises(IsADirectoryError):
-        read(tmp_path, Reading())
+        CSV.read(tmp_path, Reading())
 
 
 def test_columns_of_other_tables_are_written_sensibly(written):
@@ -398,14 +395,14 @@ def test_real_workbooks_and_parquet_files_are_told_apart(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     with pytest.raises(InputError, match="a zip archive or a workbook"):
-        read(path, Reading())
+        CSV.read(path, Reading())
     parquet.write_table(pa.table({"a": [1]}), path)
     with pytest.raises(InputError, match="a Parquet file"):
-        read(path, Reading())
+        CSV.read(path, Reading())
 
 
 def test_slices_and_many_batches_are_written_whole(written):
     values = np.arange(150_000)
     table = pa.table({"a": values, "t": [f'"{i}' for i in values]}).slice(1000, 140_000)
-    again = read(written(table), Reading(), ["a"]).table
+    again = CSV.read(written(table), Reading(), ["a"]).table
     assert again.equals(table)

@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import decoded, fingerprint
-from microagg.table.formats import database
+from microagg.table.formats.database import Address, Database, draft
+
+DATABASE = Database()
 
 MOMENTS = [dt.datetime(2020, 1, 2, 3, 4, 5, 678901), None, dt.datetime(1899, 12, 31)]
 TABLE = pa.table(
@@ -162,6 +164,11 @@ def tables(url):
     return {name for (name,) in execute(url, query)}
 
 
+def write(table, address, check, force):
+    with draft(table, address, force) as back:
+        check(back)
+
+
 def nothing(_table):
     """A check that is content."""
 
@@ -181,10 +188,10 @@ def test_types_and_values_come_back(base):
         same_as(TABLE)(back)
         checked.append(back.num_rows)
 
-    database.write(TABLE, f"{base}#people", check, force=False)
+    write(TABLE, f"{base}#people", check, force=False)
     assert checked == [3]
     assert tables(base) == {"people"}
-    read = database.read(f"{base}#people", Reading(query="SELECT * FROM people ORDER BY 17"))
+    read = DATABASE.read(f"{base}#people", Reading(query="SELECT * FROM people ORDER BY 17"))
     assert read.table.column_names == TABLE.column_names
     assert read.table["whole"].to_pylist() == TABLE["whole"].to_pylist()
     assert read.table["number"].to_pylist() == TABLE["number"].to_pylist()
@@ -218,75 +225,75 @@ def test_any_values_come_back(base, rows):
         pa.array(each, kind) for each, kind in zip(zip(*rows, strict=True), types, strict=True)
     ]
     table = pa.table(columns, names=list("abcdef"))
-    database.write(table, f"{base}#any", same_as(table), force=True)
+    write(table, f"{base}#any", same_as(table), force=True)
 
 
 def test_rows_are_checked_in_their_order(base):
     table = pa.table({"a": [(i * 7919) % 5000 for i in range(5000)]})
-    database.write(table, f"{base}#people", same_as(table), force=False)
+    write(table, f"{base}#people", same_as(table), force=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_only_names(base, name):
     execute(base, "CREATE TABLE people (a int)")
-    database.write(TABLE, f"{base}#{name}", same_as(TABLE), force=True)
+    write(TABLE, f"{base}#{name}", same_as(TABLE), force=True)
     wanted = name.replace("%2E", ".").replace("%23", "#")
     assert tables(base) == {"people", wanted}
-    assert database.read(f"{base}#{name}", Reading()).table.num_rows == 3
+    assert DATABASE.read(f"{base}#{name}", Reading()).table.num_rows == 3
 
 
 def test_an_existing_table_is_replaced_with_force_only(base):
     old, new = pa.table({"a": [1]}), pa.table({"b": ["x", "y"]})
-    database.write(old, f"{base}#people", nothing, force=False)
+    write(old, f"{base}#people", nothing, force=False)
     with pytest.raises(OptionError, match=r"already has a table 'people'.*force"):
-        database.write(new, f"{base}#people", nothing, force=False)
-    assert database.read(f"{base}#people", Reading()).table.equals(old)
-    database.write(new, f"{base}#people", nothing, force=True)
-    assert database.read(f"{base}#people", Reading()).table.equals(new)
+        write(new, f"{base}#people", nothing, force=False)
+    assert DATABASE.read(f"{base}#people", Reading()).table.equals(old)
+    write(new, f"{base}#people", nothing, force=True)
+    assert DATABASE.read(f"{base}#people", Reading()).table.equals(new)
     assert tables(base) == {"people"}
 
 
 def test_nothing_changes_if_the_check_fails(base):
     old, new = pa.table({"a": [1]}), pa.table({"b": ["x", "y"]})
-    database.write(old, f"{base}#people", nothing, force=False)
+    write(old, f"{base}#people", nothing, force=False)
 
     def refuse(_table):
         raise InputError("not as it should be")
 
     for name in ("people", "others"):
         with pytest.raises(InputError, match="not as it should be"):
-            database.write(new, f"{base}#{name}", refuse, force=True)
+            write(new, f"{base}#{name}", refuse, force=True)
     assert tables(base) == {"people"}
-    assert database.read(f"{base}#people", Reading()).table.equals(old)
+    assert DATABASE.read(f"{base}#people", Reading()).table.equals(old)
 
 
 def test_a_view_is_not_replaced_and_does_not_stop_a_table(base):
     execute(base, "CREATE TABLE people (a int)", "CREATE VIEW seen AS SELECT a FROM people")
     with pytest.raises(OptionError, match=r"'seen' of .* is a view, not a table"):
-        database.write(TABLE, f"{base}#seen", nothing, force=True)
+        write(TABLE, f"{base}#seen", nothing, force=True)
     execute(base, "INSERT INTO people VALUES (5)")
-    assert database.read(f"{base}#seen", Reading()).table.to_pydict() == {"a": [5]}
+    assert DATABASE.read(f"{base}#seen", Reading()).table.to_pydict() == {"a": [5]}
     new = pa.table({"a": [1, 2]})
     if base.startswith("sqlite"):
-        database.write(new, f"{base}#people", nothing, force=True)
-        assert database.read(f"{base}#seen", Reading()).table.to_pydict() == {"a": [1, 2]}
+        write(new, f"{base}#people", nothing, force=True)
+        assert DATABASE.read(f"{base}#seen", Reading()).table.to_pydict() == {"a": [1, 2]}
     else:
         with pytest.raises(InputError, match=r"views may depend on the old one.*2BP01"):
-            database.write(new, f"{base}#people", nothing, force=True)
-        assert database.read(f"{base}#people", Reading()).table.to_pydict() == {"a": [5]}
+            write(new, f"{base}#people", nothing, force=True)
+        assert DATABASE.read(f"{base}#people", Reading()).table.to_pydict() == {"a": [5]}
         assert tables(base) == {"people"}
 
 
 def test_queries(base):
-    database.write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
-    read = database.read(base, Reading(query="SELECT a, a * 2 AS b FROM people ORDER BY a"))
+    write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
+    read = DATABASE.read(base, Reading(query="SELECT a, a * 2 AS b FROM people ORDER BY a"))
     assert read.table.to_pydict() == {"a": [1, 2, 3], "b": [2, 4, 6]}
     with pytest.raises(InputError, match="more than one column 'a'"):
-        database.read(base, Reading(query="SELECT a, a FROM people"))
+        DATABASE.read(base, Reading(query="SELECT a, a FROM people"))
     with pytest.raises(InputError, match="no rows"):
-        database.read(base, Reading(query="SELECT a FROM people WHERE a > 5"))
+        DATABASE.read(base, Reading(query="SELECT a FROM people WHERE a > 5"))
     with pytest.raises(InputError) as refused:
-        database.read(base, Reading(query="SELECT hushhush FROM people WHERE a = 'hushhush'"))
+        DATABASE.read(base, Reading(query="SELECT hushhush FROM people WHERE a = 'hushhush'"))
     assert "hushhush" not in str(refused.value)
 
 
@@ -300,31 +307,31 @@ def test_queries(base):
     ],
 )
 def test_reading_cannot_write(base, query):
-    database.write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
+    write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
     with pytest.raises(InputError):
-        database.read(base, Reading(query=query))
+        DATABASE.read(base, Reading(query=query))
     assert execute(base, "SELECT count(*) FROM people") == [(3,)]
     assert tables(base) == {"people"}
 
 
 def test_a_second_statement_does_not_write_either(base):
-    database.write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
+    write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
     # PostgreSQL refuses two statements, the driver of SQLite stops after the first.
     with contextlib.suppress(InputError):
-        database.read(base, Reading(query="SELECT a FROM people; DELETE FROM people"))
+        DATABASE.read(base, Reading(query="SELECT a FROM people; DELETE FROM people"))
     assert execute(base, "SELECT count(*) FROM people") == [(3,)]
 
 
 def test_missing_tables_and_no_table(base):
     execute(base, "CREATE TABLE people (a int)")
     with pytest.raises(InputError, match="has no table 'others'"):
-        database.read(f"{base}#others", Reading())
+        DATABASE.read(f"{base}#others", Reading())
     with pytest.raises(InputError, match="no rows"):
-        database.read(f"{base}#people", Reading())
+        DATABASE.read(f"{base}#people", Reading())
     with pytest.raises(OptionError, match="which table"):
-        database.read(base, Reading())
+        DATABASE.read(base, Reading())
     with pytest.raises(OptionError, match="which table"):
-        database.write(TABLE, base, nothing, force=False)
+        write(TABLE, base, nothing, force=False)
 
 
 def test_sqlite_columns_may_change_their_type_on_the_way(tmp_path):
@@ -336,7 +343,7 @@ def test_sqlite_columns_may_change_their_type_on_the_way(tmp_path):
     connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
     connection.commit()
     connection.close()
-    table = database.read(f"{base}#PEOPLE", Reading()).table
+    table = DATABASE.read(f"{base}#PEOPLE", Reading()).table
     assert table.schema.types == [pa.float64(), pa.string(), pa.string()]
     assert table.num_rows == 3001
     assert table["c"].null_count == 3000
@@ -345,12 +352,12 @@ def test_sqlite_columns_may_change_their_type_on_the_way(tmp_path):
 def test_sqlite_files_that_are_not(tmp_path):
     path = tmp_path / "a.db"
     with pytest.raises(InputError, match="there is no SQLite file"):
-        database.read(f"sqlite:///{path}#people", Reading())
+        DATABASE.read(f"sqlite:///{path}#people", Reading())
     assert not path.exists()
     path.write_bytes(b"pay\n123456789\n" * 100)
     for attempt in (
-        lambda: database.read(f"sqlite:///{path}#people", Reading()),
-        lambda: database.write(TABLE, f"sqlite:///{path}#people", nothing, force=True),
+        lambda: DATABASE.read(f"sqlite:///{path}#people", Reading()),
+        lambda: write(TABLE, f"sqlite:///{path}#people", nothing, force=True),
     ):
         with pytest.raises(InputError) as refused:
             attempt()
@@ -365,38 +372,38 @@ def test_a_new_sqlite_file_goes_if_nothing_was_written(tmp_path):
         raise InputError("not as it should be")
 
     with pytest.raises(InputError):
-        database.write(TABLE, f"sqlite:///{path}#people", refuse, force=False)
+        write(TABLE, f"sqlite:///{path}#people", refuse, force=False)
     assert list(tmp_path.iterdir()) == []
-    database.write(TABLE, f"sqlite:///{path}#people", nothing, force=False)
+    write(TABLE, f"sqlite:///{path}#people", nothing, force=False)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
 def test_what_sqlite_cannot_hold(tmp_path):
     base = f"sqlite:///{tmp_path / 'a.db'}"
     with pytest.raises(InputError, match="column 'c' is of type list"):
-        database.write(pa.table({"c": [[1]]}), f"{base}#a", nothing, force=False)
+        write(pa.table({"c": [[1]]}), f"{base}#a", nothing, force=False)
     with pytest.raises(InputError, match="two columns are called 'age'"):
-        database.write(pa.table({"age": [1], "Age": [1]}), f"{base}#a", nothing, force=False)
+        write(pa.table({"age": [1], "Age": [1]}), f"{base}#a", nothing, force=False)
     with pytest.raises(InputError, match="zero byte"):
-        database.write(pa.table({"a\0": [1]}), f"{base}#a", nothing, force=False)
+        write(pa.table({"a\0": [1]}), f"{base}#a", nothing, force=False)
 
 
 def test_schemas_of_postgresql(server):
     execute(server, 'DROP SCHEMA IF EXISTS "my ""own" CASCADE', 'CREATE SCHEMA "my ""own"')
     table = pa.table({"a": [1, 2]})
     address = f'{server}#my "own.people'
-    database.write(table, address, same_as(table), force=False)
-    database.write(table, address, same_as(table), force=True)
-    assert database.read(address, Reading()).table.equals(table)
+    write(table, address, same_as(table), force=False)
+    write(table, address, same_as(table), force=True)
+    assert DATABASE.read(address, Reading()).table.equals(table)
     with pytest.raises(InputError, match="has no table 'people'"):
-        database.read(f"{server}#nowhere.people", Reading())
+        DATABASE.read(f"{server}#nowhere.people", Reading())
     with pytest.raises(InputError):
-        database.write(table, f"{server}#nowhere.people", nothing, force=False)
+        write(table, f"{server}#nowhere.people", nothing, force=False)
     execute(server, 'DROP SCHEMA "my ""own" CASCADE')
 
 
 def test_types_of_postgresql(server):
-    read = database.read(
+    read = DATABASE.read(
         server,
         Reading(
             query="SELECT 1.250::numeric(10,3) a, 'NaN'::numeric b, '{}'::jsonb j, "
@@ -419,9 +426,9 @@ def test_types_of_postgresql(server):
 
 def test_long_names_of_postgresql(server):
     with pytest.raises(InputError, match="longer than the 63 bytes"):
-        database.write(pa.table({"x" * 64: [1]}), f"{server}#a", nothing, force=False)
+        write(pa.table({"x" * 64: [1]}), f"{server}#a", nothing, force=False)
     with pytest.raises(InputError, match="longer than the 63 bytes"):
-        database.write(TABLE, f"{server}#{'x' * 64}", nothing, force=False)
+        write(TABLE, f"{server}#{'x' * 64}", nothing, force=False)
 
 
 @pytest.mark.parametrize(
@@ -438,9 +445,9 @@ def test_long_names_of_postgresql(server):
 )
 def test_a_password_is_never_shown(address):
     for attempt in (
-        lambda: database.read(address, Reading(query="SELECT 1")),
-        lambda: database.write(TABLE, address, nothing, force=False),
-        lambda: database.shown(address),
+        lambda: DATABASE.read(address, Reading(query="SELECT 1")),
+        lambda: write(TABLE, address, nothing, force=False),
+        lambda: DATABASE.shown(address),
     ):
         try:
             said = str(attempt())
@@ -448,33 +455,33 @@ def test_a_password_is_never_shown(address):
             said = str(problem) + str(problem.__cause__)
         assert "ses" not in said.replace("user:password", "")
     try:
-        said = repr(database.Address.of(address))
+        said = repr(Address.of(address))
     except OptionError as problem:
         said = str(problem)
     assert "ses" not in said
 
 
 def test_addresses():
-    address = database.Address.of("postgresql://me:pw@host:5432/base#own.people")
+    address = Address.of("postgresql://me:pw@host:5432/base#own.people")
     assert (address.schema, address.table) == ("own", "people")
     assert address.shown == "postgresql://host:5432/base"
-    assert database.shown("postgres://me:pw@host/base#people") == "postgresql://host/base#people"
-    assert database.Address.of("sqlite:///data/a.db#people").file == Path("data/a.db")
-    assert database.Address.of("sqlite:////data/a.db#b.c").file == Path("/data/a.db")
-    assert database.Address.of("sqlite:////data/a.db#b.c").table == "b.c"
-    assert database.Address.of("sqlite:a.db").table is None
-    assert database.shown("sqlite:////data/a.db#people") == "sqlite:a.db#people"
+    assert DATABASE.shown("postgres://me:pw@host/base#people") == "postgresql://host/base#people"
+    assert Address.of("sqlite:///data/a.db#people").file == Path("data/a.db")
+    assert Address.of("sqlite:////data/a.db#b.c").file == Path("/data/a.db")
+    assert Address.of("sqlite:////data/a.db#b.c").table == "b.c"
+    assert Address.of("sqlite:a.db").table is None
+    assert DATABASE.shown("sqlite:////data/a.db#people") == "sqlite:a.db#people"
     for text in ("sqlite:a.db", "SQLITE:///a.db#t", "postgres://h/b", "postgresql://h/b#t"):
-        assert database.is_database(text)
+        assert DATABASE.holds(text)
     for text in ("a.db", "data/a.csv", "-", "postgresql.csv", "C:\\a.db"):
-        assert not database.is_database(text)
+        assert not DATABASE.holds(text)
 
 
 def test_without_the_driver(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_sqlite.dbapi", None)
     (tmp_path / "a.db").write_bytes(b"")
     with pytest.raises(OptionError) as missing:
-        database.read(f"sqlite:///{tmp_path / 'a.db'}#a", Reading())
+        DATABASE.read(f"sqlite:///{tmp_path / 'a.db'}#a", Reading())
     assert str(missing.value) == (
         'reading databases needs the package adbc-driver-sqlite: pip install "microagg[sql]"'
     )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError
 from microagg.base.reading import Reading
 from microagg.table.digests import Digests, digests_for, read_back_stream
-from microagg.table.formats.csv.files import ColumnLayout, CsvLayout
+from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout
 from microagg.table.opening import Origin
 from microagg.table.sinks import open_sink
 from microagg.table.streams import open_stream

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import cast_like, sha256_of
-from microagg.table.formats import excel as excel_files
+from microagg.table.formats.excel import Excel, Layout
+
+EXCEL = Excel()
 
 MOMENTS = [dt.datetime(2020, 1, 2, 3, 4, 5, 678000), None, dt.datetime(1999, 12, 31)]
 TYPES = {
@@ -30,8 +32,8 @@ TABLE = pa.table({name: pa.array(values, kind) for name, (kind, values) in TYPES
 
 
 def stored(table, path, layout=None, reading=None):
-    excel_files.write(table, path, layout)
-    return excel_files.read(path, reading or Reading())
+    EXCEL.write(table, path, layout)
+    return EXCEL.read(path, reading or Reading())
 
 
 def workbook(path, rows, title="People"):
@@ -93,8 +95,8 @@ def test_other_types_are_held_as_well_as_they_can_be(tmp_path):
 
 
 def test_same_table_same_bytes(tmp_path):
-    excel_files.write(TABLE, tmp_path / "a.xlsx", None)
-    excel_files.write(pa.concat_tables([TABLE[:1], TABLE[1:]]), tmp_path / "b.xlsx", None)
+    EXCEL.write(TABLE, tmp_path / "a.xlsx", None)
+    EXCEL.write(pa.concat_tables([TABLE[:1], TABLE[1:]]), tmp_path / "b.xlsx", None)
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
     with zipfile.ZipFile(tmp_path / "a.xlsx") as book:
         assert b"1980-01-01T00:00:00Z" in book.read("docProps/core.xml")
@@ -108,9 +110,9 @@ def test_sheet_and_number_formats_are_kept(tmp_path):
     book.active["C2"].number_format = "dd.mm.yyyy"
     book.create_sheet("Other").append(["x"])
     book.save(path)
-    read = excel_files.read(path, Reading())
+    read = EXCEL.read(path, Reading())
     assert read.table["born"].type == pa.date32()
-    excel_files.write(read.table, tmp_path / "b.xlsx", read.layout)
+    EXCEL.write(read.table, tmp_path / "b.xlsx", read.layout)
     sheet = openpyxl.load_workbook(tmp_path / "b.xlsx").active
     assert sheet.title == "People"
     assert sheet["B2"].number_format == "#,##0.00"
@@ -127,7 +129,7 @@ def test_sheet_and_number_formats_are_kept(tmp_path):
     ],
 )
 def test_a_format_does_not_turn_what_replaced_a_date(tmp_path, released, kind):
-    layout = excel_files.Layout("S", {"born": "yyyy-mm-dd"})
+    layout = Layout("S", {"born": "yyyy-mm-dd"})
     back = stored(pa.table({"born": released}), tmp_path / "a.xlsx", layout).table
     assert back["born"].type == kind
     assert back["born"].to_pylist() == released.to_pylist()
@@ -139,16 +141,16 @@ def test_named_sheet(tmp_path):
     book.create_sheet("Second").append(["b"])
     book["Second"].append(["x"])
     book.save(path)
-    read = excel_files.read(path, Reading(sheet="Second"))
+    read = EXCEL.read(path, Reading(sheet="Second"))
     assert read.table.to_pydict() == {"b": ["x"]}
     assert read.layout.sheet == "Second"
     with pytest.raises(OptionError, match="no sheet 'Third'; it has 'People', 'Second'"):
-        excel_files.read(path, Reading(sheet="Third"))
+        EXCEL.read(path, Reading(sheet="Third"))
 
 
 def test_empty_rows_and_columns_behind_the_table_do_not_count(tmp_path):
     rows = [["a", "b", None], [1, None, None], [None, None, ""], [None, "x", None], [None, ""], []]
-    read = excel_files.read(workbook(tmp_path / "a.xlsx", rows), Reading())
+    read = EXCEL.read(workbook(tmp_path / "a.xlsx", rows), Reading())
     assert read.table.to_pydict() == {"a": [1, None, None], "b": [None, None, "x"]}
 
 
@@ -161,13 +163,13 @@ def test_formulas_give_their_stored_values(tmp_path):
     with zipfile.ZipFile(path, "w") as book:
         for part, content in parts.items():
             book.writestr(part, content)
-    assert excel_files.read(path, Reading()).table.to_pydict() == {"a": [1], "b": [2]}
+    assert EXCEL.read(path, Reading()).table.to_pydict() == {"a": [1], "b": [2]}
 
 
 def test_mixed_column_is_named_and_counted_but_not_quoted(tmp_path):
     path = workbook(tmp_path / "a.xlsx", [["pay"], [1], [2.5], ["hushhush"]])
     with pytest.raises(InputError) as refused:
-        excel_files.read(path, Reading())
+        EXCEL.read(path, Reading())
     said = str(refused.value)
     assert "column 'pay'" in said
     assert "2 of numbers and 1 of text" in said
@@ -179,17 +181,17 @@ def test_mixed_column_is_named_and_counted_but_not_quoted(tmp_path):
 )
 def test_other_mixtures_are_refused_too(tmp_path, cells):
     with pytest.raises(InputError, match="mixes cells"):
-        excel_files.read(workbook(tmp_path / "a.xlsx", [["a"], *([c] for c in cells)]), Reading())
+        EXCEL.read(workbook(tmp_path / "a.xlsx", [["a"], *([c] for c in cells)]), Reading())
 
 
 def test_stand_ins_for_missing_numbers(tmp_path):
     path = workbook(tmp_path / "a.xlsx", [["a", "t"], [1, "NA"], ["NA", "x"], ["#N/A", "y"]])
-    read = excel_files.read(path, Reading())
+    read = EXCEL.read(path, Reading())
     assert read.table.to_pydict() == {"a": [1, None, None], "t": ["NA", "x", "y"]}
     assert len(read.notes) == 1
     assert "column 'a': 2 cells" in read.notes[0]
     path = workbook(tmp_path / "b.xlsx", [["a"], [1], ["refused"]])
-    read = excel_files.read(path, Reading(missing_values=("refused",)))
+    read = EXCEL.read(path, Reading(missing_values=("refused",)))
     assert read.table.to_pydict() == {"a": [1, None]}
 
 
@@ -204,12 +206,12 @@ def test_stand_ins_for_missing_numbers(tmp_path):
 )
 def test_unusable_sheets_are_refused(tmp_path, rows, words):
     with pytest.raises(InputError, match=words):
-        excel_files.read(workbook(tmp_path / "a.xlsx", rows), Reading())
+        EXCEL.read(workbook(tmp_path / "a.xlsx", rows), Reading())
 
 
 def test_names_that_are_numbers(tmp_path):
     path = workbook(tmp_path / "a.xlsx", [[2019, 2020], [1, 2]])
-    assert excel_files.read(path, Reading()).table.column_names == ["2019", "2020"]
+    assert EXCEL.read(path, Reading()).table.column_names == ["2019", "2020"]
 
 
 def test_other_and_damaged_files_are_refused(tmp_path):
@@ -218,19 +220,19 @@ def test_other_and_damaged_files_are_refused(tmp_path):
     for content in (b"", b"a,b\n1,2\n", whole[:100], whole[:-30], whole[: len(whole) // 2]):
         path.write_bytes(content)
         with pytest.raises(InputError, match="not an Excel workbook"):
-            excel_files.read(path, Reading())
+            EXCEL.read(path, Reading())
     with zipfile.ZipFile(path, "w") as other:
         other.writestr("hello.txt", "x")
     with pytest.raises(InputError, match="not an Excel workbook"):
-        excel_files.read(path, Reading())
+        EXCEL.read(path, Reading())
     with zipfile.ZipFile(tmp_path / "whole.xlsx") as book, zipfile.ZipFile(path, "w") as broken:
         for part in book.namelist():
             content = book.read(part)
             broken.writestr(part, content[:400] if "sheet1" in part else content)
     with pytest.raises(InputError):
-        excel_files.read(path, Reading())
+        EXCEL.read(path, Reading())
     with pytest.raises(InputError, match="cannot be read"):
-        excel_files.read(tmp_path / "none.xlsx", Reading())
+        EXCEL.read(tmp_path / "none.xlsx", Reading())
 
 
 @pytest.mark.parametrize(
@@ -245,24 +247,19 @@ def test_other_and_damaged_files_are_refused(tmp_path):
 )
 def test_what_a_cell_cannot_hold_is_refused(tmp_path, values, words):
     with pytest.raises(InputError, match=f"column 'c'.*{words}"):
-        excel_files.write(pa.table({"c": values}), tmp_path / "a.xlsx", None)
+        EXCEL.write(pa.table({"c": values}), tmp_path / "a.xlsx", None)
     assert not (tmp_path / "a.xlsx").exists()
 
 
 def test_too_large_a_table_is_refused(tmp_path):
     with pytest.raises(InputError, match="1,048,576 rows"):
-        excel_files.write(pa.table({"c": range(1_048_576)}), tmp_path / "a.xlsx", None)
-
-
-def test_other_suffixes_are_refused(tmp_path):
-    with pytest.raises(OptionError, match=r"use \.xlsx"):
-        excel_files.write(TABLE, tmp_path / "a.xls", None)
+        EXCEL.write(pa.table({"c": range(1_048_576)}), tmp_path / "a.xlsx", None)
 
 
 def test_progress_reaches_the_end(tmp_path):
     rows = [["a"], *([i] for i in range(9000))]
     shares = []
-    excel_files.read(workbook(tmp_path / "a.xlsx", rows), Reading(), shares.append)
+    EXCEL.read(workbook(tmp_path / "a.xlsx", rows), Reading(), advance=shares.append)
     assert len(shares) == 3
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -272,7 +269,7 @@ def test_without_openpyxl(tmp_path, monkeypatch):
     path = workbook(tmp_path / "a.xlsx", [["a"], [1]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(OptionError) as missing:
-        excel_files.read(path, Reading())
+        EXCEL.read(path, Reading())
     assert str(missing.value) == (
         'reading Excel files needs the package openpyxl: pip install "microagg[excel]"'
     )

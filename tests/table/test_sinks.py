@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,40 +13,33 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError, OptionError
 from microagg.base.files import whole_path
 from microagg.base.reading import Reading
-from microagg.table import formats, sinks
 from microagg.table.checks import fingerprint
-from microagg.table.exporting import layout_for
-from microagg.table.formats.arrow import files as arrow_files
-from microagg.table.formats.csv import files as csv_files
-from microagg.table.formats.csv.files import ColumnLayout, CsvLayout
+from microagg.table.formats.arrow import Arrow, Layout
+from microagg.table.formats.arrow.files import open_writer
+from microagg.table.formats.csv import Csv
+from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout
 from microagg.table.opening import Origin
-from microagg.table.sinks import open_sink, written_schema
+from microagg.table.sinks import open_sink
 from microagg.table.streams import open_stream
 from tests.table.test_arrow_files import TABLE
 from tests.table.test_csv_files import layouts, text_tables
 
+ARROW, CSV = Arrow(), Csv()
 SUFFIXES = (".parquet", ".feather", ".arrow", ".arrows")
 ELSEWHERE = Origin("table", "frame", Reading())
 COLOURS = pa.table({"colour": pa.array(["red", "blue", None, "red"]).dictionary_encode()})
 NOT_IN_CSV = ("bytes", "list", "struct")
 
 
-@contextmanager
-def small_pieces(rows):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sinks, "_ROWS", rows)
-        yield
-
-
-def write_in_parts(table, path, origin=ELSEWHERE, rows=1, schema=None):
-    with open_sink(path, schema or table.schema, origin, table.num_rows) as sink:
+def write_in_parts(table, path, origin=ELSEWHERE, rows=1, schema=None, **pieces):
+    with open_sink(path, schema or table.schema, origin, table.num_rows, **pieces) as sink:
         for batch in table.to_batches(max_chunksize=rows):
             sink.write(batch)
     return path
 
 
 def read(path):
-    return arrow_files.read(path, Reading()).table
+    return ARROW.read(path, Reading()).table
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -55,11 +47,11 @@ def read(path):
 def test_in_parts_as_whole(tmp_path, suffix, rows):
     table = pa.concat_tables([TABLE] * 4).unify_dictionaries()
     table = table.append_column("colour", pa.chunked_array([COLOURS["colour"].chunk(0)] * 3))
-    with small_pieces(5):
-        parts = read(write_in_parts(table, tmp_path / f"parts{suffix}", rows=rows))
-    arrow_files.write(table, tmp_path / f"whole{suffix}", None)
+    path = write_in_parts(table, tmp_path / f"parts{suffix}", rows=rows, most_rows=5)
+    parts = read(path)
+    ARROW.write(table, tmp_path / f"whole{suffix}", None)
     whole = read(tmp_path / f"whole{suffix}")
-    assert parts.schema.equals(written_schema(Path(f"x{suffix}"), whole.schema))
+    assert parts.schema.equals(ARROW.written_schema(Path(f"x{suffix}"), whole.schema))
     assert fingerprint(parts) == fingerprint(whole)
     kept = suffix in (".parquet", ".arrows")
     assert pa.types.is_dictionary(parts.schema.field("colour").type) == kept
@@ -70,13 +62,12 @@ def test_in_parts_as_whole(tmp_path, suffix, rows):
 def test_values_that_no_record_has_stay_out(tmp_path, suffix):
     words = pa.array(["red", "blue", "secret-one", "secret-two"])
     path = tmp_path / f"t{suffix}"
-    plain = Origin("t", "arrow", Reading(), arrow_files.Layout(pa.schema([]), "uncompressed"))
+    plain = Origin("t", "arrow", Reading(), Layout(pa.schema([]), "uncompressed"))
     for ordered in (False, True):
         codes = pa.array([0, 1, None, 0], pa.int8())
         column = pa.DictionaryArray.from_arrays(codes, words, ordered=ordered)
         table = pa.table({"colour": column})
-        with small_pieces(1):
-            write_in_parts(table, path, plain)
+        write_in_parts(table, path, plain, most_rows=1)
         assert b"secret" not in path.read_bytes()
         assert read(path)["colour"].to_pylist() == ["red", "blue", None, "red"]
 
@@ -86,9 +77,7 @@ def test_small_batches_are_gathered(tmp_path):
     path = write_in_parts(table, tmp_path / "t.parquet", rows=3)
     assert pq.ParquetFile(path).num_row_groups == 1
     assert read(path).equals(table)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sinks, "_BYTES", 8000)
-        write_in_parts(table, path, rows=100)
+    write_in_parts(table, path, rows=100, most_bytes=8000)
     assert pq.ParquetFile(path).num_row_groups == 2
     assert read(path).equals(table)
 
@@ -103,14 +92,14 @@ def test_a_file_looks_like_the_input(tmp_path, suffix):
     metadata = {"pandas": json.dumps(noted), "other": "anything"}
     table = pa.table([[1, 2, 3], ["x", None, "z"]], schema=pa.schema(fields, metadata))
     source = tmp_path / f"source{suffix}"
-    with arrow_files.open_writer(source, table.schema, arrow_files.KINDS[suffix], "gzip") as put:
+    with open_writer(source, table.schema, "gzip") as put:
         put(table)
     stream = open_stream(source, Reading())
 
     def both(table, schema):
         parts = write_in_parts(table, tmp_path / f"parts{suffix}", stream.origin, schema=schema)
         whole = tmp_path / f"whole{suffix}"
-        arrow_files.write(table, whole, layout_for(whole, stream.origin))
+        ARROW.write(table, whole, stream.origin.layout_for(whole))
         assert read(parts).schema.equals(read(whole).schema, check_metadata=True)
         if suffix == ".parquet":
             assert pq.read_metadata(parts).row_group(0).column(0).compression == "GZIP"
@@ -139,10 +128,11 @@ def test_text_files_are_the_same_bytes(made, layout, rows, piece):
     names, records = made
     columns = [pa.array(column, pa.string()) for column in zip(*records, strict=True)]
     table = pa.table(columns, names)
-    with tempfile.TemporaryDirectory() as folder, small_pieces(piece):
+    with tempfile.TemporaryDirectory() as folder:
         whole, parts = Path(folder) / "whole.csv", Path(folder) / "parts.csv"
-        csv_files.write(table, whole, layout)
-        write_in_parts(table, parts, Origin("t", "csv", Reading(), layout, parts), rows)
+        CSV.write(table, whole, layout)
+        origin = Origin("t", "csv", Reading(), layout, parts)
+        write_in_parts(table, parts, origin, rows, most_rows=piece)
         assert parts.read_bytes() == whole.read_bytes()
 
 
@@ -155,16 +145,15 @@ def test_text_files_of_all_types_are_the_same_bytes(tmp_path, suffix):
     layout = CsvLayout(";", "utf-16-le", True, ",", "\r\n", columns=styles)
     for origin in (ELSEWHERE, Origin("t", "csv", Reading(), layout, tmp_path / "t.csv")):
         whole = tmp_path / f"whole{suffix}"
-        formats.write_file("csv", table, whole, layout_for(whole, origin))
-        with small_pieces(4):
-            parts = write_in_parts(table, tmp_path / f"parts{suffix}", origin)
+        CSV.write(table, whole, origin.layout_for(whole))
+        parts = write_in_parts(table, tmp_path / f"parts{suffix}", origin, most_rows=4)
         assert parts.read_bytes() == whole.read_bytes()
 
 
 def test_what_cannot_be_written(tmp_path):
     numbers = pa.table({"a": [1]})
     for name in ("t.xlsx", "t.sav"):
-        with pytest.raises(OptionError, match="only Parquet, Arrow and CSV"):
+        with pytest.raises(OptionError, match="cannot be written in parts"):
             write_in_parts(numbers, tmp_path / name)
     with pytest.raises(InputError, match=r"'list' is of type .* which CSV cannot hold"):
         write_in_parts(TABLE.select(["list"]), tmp_path / "t.csv")

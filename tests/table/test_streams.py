@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import fingerprint, sha256_of
-from microagg.table.formats.arrow import files as arrow_files
-from microagg.table.formats.arrow import streams as arrow_streams
-from microagg.table.formats.csv import blocks as csv_blocks
-from microagg.table.formats.csv import files as csv_files
+from microagg.table.formats import FORMATS
+from microagg.table.formats.arrow import Arrow
+from microagg.table.formats.arrow.streams import Limits
+from microagg.table.formats.csv import Csv
+from microagg.table.formats.csv.layout import CsvLayout
 from microagg.table.opening import open_table
 from microagg.table.streams import Stream, estimated_size, open_stream
 from tests.table.test_arrow_files import TABLE
 
+ARROW = Arrow()
 SUFFIXES = (".parquet", ".feather", ".arrow", ".arrows")
 
 
@@ -50,15 +52,14 @@ def put(table, path, chunk):
     if path.suffix == ".parquet":
         pq.write_table(table, path, row_group_size=chunk)
     else:
-        put_ipc(table, path, arrow_files.KINDS[path.suffix], chunk)
+        put_ipc(table, path, ARROW.suffixes[path.suffix], chunk)
     return path
 
 
 @contextmanager
 def small_blocks(size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_blocks, "_BLOCK", size)
-        patch.setattr(csv_blocks, "_BLOCK_PER_COLUMN", 1)
+        patch.setitem(FORMATS, "csv", Csv(size, block_per_column=1))
         yield
 
 
@@ -69,7 +70,7 @@ def test_parts_are_the_whole(tmp_path, suffix, rows):
     path = put(table.replace_schema_metadata({"about": "people"}), tmp_path / f"t{suffix}", 4)
     stream = open_stream(path, Reading())
     whole = open_table(path, Reading())
-    assert_same(together(stream, rows=rows), arrow_files.read(path, Reading()).table)
+    assert_same(together(stream, rows=rows), ARROW.read(path, Reading()).table)
     assert (stream.rows, stream.sha256) == (9, whole.sha256)
     assert stream.origin == whole.origin
     assert stream.schema.metadata == {b"about": b"people"}
@@ -78,7 +79,7 @@ def test_parts_are_the_whole(tmp_path, suffix, rows):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_columns_come_in_the_order_asked_and_as_often_as_asked(tmp_path, suffix):
     path = put(TABLE, tmp_path / f"t{suffix}", 2)
-    whole = arrow_files.read(path, Reading()).table
+    whole = ARROW.read(path, Reading()).table
     stream = open_stream(path, Reading())
     for names in (["list", "bool", "category"], ["text"], ["struct", "decimal"]):
         for _ in range(2):
@@ -106,19 +107,19 @@ def test_views_come_as_plain_texts(tmp_path, suffix):
     stream = open_stream(path, Reading())
     assert stream.schema.types == [pa.large_string(), pa.dictionary(pa.uint8(), pa.large_string())]
     assert together(stream, rows=2).to_pylist() == table.to_pylist()
-    assert_same(together(stream), arrow_files.read(path, Reading()).table)
+    assert_same(together(stream), ARROW.read(path, Reading()).table)
     assert stream.origin == open_table(path, Reading()).origin
 
 
 @pytest.mark.parametrize("suffix", [".arrow", ".parquet", ".csv"])
 def test_huge_batches_and_row_groups_are_not_read_as_a_whole(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(arrow_streams, "_LARGE", 1 << 20)
-    monkeypatch.setattr(arrow_streams, "_BUFFER", 1 << 14)
-    monkeypatch.setattr(csv_blocks, "_BLOCK", 1 << 12)
+    limits = Limits(buffer=1 << 14, large=1 << 20)
+    for small in (Arrow(limits), Csv(1 << 12)):
+        monkeypatch.setitem(FORMATS, small.name, small)
     table = numbers(300_000)
     path = tmp_path / f"t{suffix}"
     if suffix == ".csv":
-        csv_files.write(table, path, None)
+        FORMATS["csv"].write(table, path, None)
     elif suffix == ".parquet":
         pages = {"use_dictionary": False, "compression": "none", "data_page_size": 1 << 15}
         pq.write_table(table, path, **pages)
@@ -147,7 +148,7 @@ def test_any_table_in_any_parts(data):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"t{data.draw(st.sampled_from(SUFFIXES))}"
         put(table.unify_dictionaries().combine_chunks(), path, chunk)
-        whole = arrow_files.read(path, Reading()).table
+        whole = ARROW.read(path, Reading()).table
         assert_same(together(open_stream(path, Reading()), asked, rows), whole.select(asked))
 
 
@@ -174,11 +175,11 @@ def test_text_files_agree_on_types_as_whole_ones_do(data):
         columns[name] = pa.array(sorted(column, key=few.index), pa.string())
     typed = data.draw(st.none() | st.lists(st.sampled_from(names), unique=True))
     rows = data.draw(st.integers(1, 30))
-    layout = csv_files.CsvLayout(delimiter=data.draw(st.sampled_from(",;")))
+    layout = CsvLayout(delimiter=data.draw(st.sampled_from(",;")))
     with tempfile.TemporaryDirectory() as folder, small_blocks(data.draw(st.integers(80, 300))):
         path = Path(folder) / "t.csv"
-        csv_files.write(pa.table(columns), path, layout)
-        whole = csv_files.read(path, Reading(delimiter=layout.delimiter), typed)
+        FORMATS["csv"].write(pa.table(columns), path, layout)
+        whole = FORMATS["csv"].read(path, Reading(delimiter=layout.delimiter), typed)
         stream = open_stream(path, Reading(delimiter=layout.delimiter), typed)
         assert stream.origin.layout == whole.layout
         assert (stream.rows, stream.sha256) == (length, whole.sha256)
@@ -209,7 +210,7 @@ def test_columns_of_text_files_that_change_their_mind(tmp_path, early, late, agr
     path.write_text("x,y\n" + f"{early},a\n" * 50 + f"{late},b\n" * 50 + f"{early},\n")
     with small_blocks(128):
         stream = open_stream(path, Reading(), ["x"])
-        whole = csv_files.read(path, Reading(), ["x"])
+        whole = FORMATS["csv"].read(path, Reading(), ["x"])
         batches = list(stream.batches(rows=30))
         assert len(batches) > 3
     assert stream.schema == pa.schema([("x", agreed), ("y", pa.string())])
@@ -222,11 +223,11 @@ def test_columns_of_text_files_that_change_their_mind(tmp_path, early, late, agr
 def test_text_files_in_other_encodings_and_with_decimal_commas(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("\ufeffä;b\n1,5;x\n2,5;é\n".encode("utf-16-le"))
-    stream, whole = open_stream(path, Reading()), csv_files.read(path, Reading())
+    stream, whole = open_stream(path, Reading()), FORMATS["csv"].read(path, Reading())
     assert_same(together(stream, rows=1), whole.table)
     assert stream.schema.field("ä").type == pa.float64()
     path.write_bytes(b"a;b\n1;\xe4\n")
-    assert open_stream(path, Reading()).notes == csv_files.read(path, Reading()).notes != []
+    assert open_stream(path, Reading()).notes == FORMATS["csv"].read(path, Reading()).notes != []
 
 
 def test_progress_is_told(tmp_path):
@@ -234,7 +235,7 @@ def test_progress_is_told(tmp_path):
         if path.suffix == ".csv":
             path.write_text("a\n" + "1\n" * 100)
         shares: list[float] = []
-        for _ in open_stream(path, Reading()).batches(rows=7, report=shares.append):
+        for _ in open_stream(path, Reading()).batches(rows=7, advance=shares.append):
             pass
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
@@ -301,7 +302,7 @@ def test_text_files_with_faults_say_the_same_as_whole_ones(tmp_path):
     for content in ("", "a,b\n", "a,a\n1,2\n", "a,\n1,2\n", 'a,b\n"1,2\n', "a,b\n1\n", "\n", "a\0"):
         path.write_text(content)
         with pytest.raises(InputError) as whole:
-            csv_files.read(path, Reading())
+            FORMATS["csv"].read(path, Reading())
         with pytest.raises(InputError) as parts:
             open_stream(path, Reading())
         assert str(parts.value) == str(whole.value)
@@ -318,7 +319,7 @@ def test_tables_that_cannot_be_used_say_the_same_as_whole_ones(tmp_path, suffix)
     ):
         put(table, path, 1)
         with pytest.raises(InputError) as whole:
-            arrow_files.read(path, Reading())
+            ARROW.read(path, Reading())
         with pytest.raises(InputError) as parts:
             open_stream(path, Reading())
         assert str(parts.value) == str(whole.value)
@@ -343,7 +344,7 @@ def test_files_that_change(tmp_path, suffix, when, how):
     path, other = tmp_path / f"t{suffix}", tmp_path / f"other{suffix}"
     for each in (path, other):
         if suffix == ".csv":
-            csv_files.write(numbers(3000), each, None)
+            FORMATS["csv"].write(numbers(3000), each, None)
         else:
             put(numbers(3000), each, 1000)
     content = path.read_bytes()
@@ -422,6 +423,7 @@ def test_a_column_of_a_folder_is_required_only_if_it_is_everywhere(folder):
     stream = open_stream(folder, Reading())
     assert stream.schema.field("a").nullable
     assert_same(together(stream), pa.concat_tables([numbers(7), numbers(5)]))
+    assert_same(open_table(folder, Reading()).frame.hashable(), together(stream))
     alone = open_stream(folder / "a.pq", Reading())
     assert not alone.schema.field("a").nullable
     assert together(alone).schema == strict
@@ -443,13 +445,21 @@ def test_folders_that_change_or_hold_nothing(folder, tmp_path):
     refused("d.parquet is damaged", lambda: open_stream(folder, Reading()))
 
 
+def test_dictionaries_of_a_folder_may_differ(folder):
+    for name, words in (("a.pq", ["x", "y"]), ("b.parquet", ["y", "z"]), ("c.parquet", ["z"])):
+        pq.write_table(pa.table({"word": pa.array(words).dictionary_encode()}), folder / name)
+    whole = open_table(folder, Reading()).frame.column("word")
+    assert whole.to_pylist() == ["x", "y", "y", "z", "z"]
+    assert together(open_stream(folder, Reading()))["word"].to_pylist() == whole.to_pylist()
+
+
 # What cannot be read in parts.
 
 
 @pytest.mark.parametrize("address", ["-", "t.xlsx", "t.sav", "sqlite:///t.db#people"])
 def test_only_some_forms_can_be_read_in_parts(address):
     assert estimated_size(address) is None
-    with pytest.raises(OptionError, match="only Parquet, Arrow and CSV"):
+    with pytest.raises(OptionError, match=r"cannot be read in parts; .* \.csv, .* \.parquet"):
         open_stream(address, Reading())
     with pytest.raises(OptionError, match="tells no format"):
         open_stream("t.unknown", Reading())
@@ -460,10 +470,10 @@ def test_sizes_are_about_those_in_memory(tmp_path):
     table = pa.table({"a": [1] * 100_000, "b": pa.array([1.5, None] * 50_000)})
     for suffix in SUFFIXES:
         path = tmp_path / f"t{suffix}"
-        arrow_files.write(table, path, None)
+        ARROW.write(table, path, None)
         size = open_stream(path, Reading()).size
         assert 0.8 * table.nbytes < size < 1.5 * table.nbytes
         assert suffix == ".feather" or estimated_size(path) == size
     path = tmp_path / "t.csv"
-    csv_files.write(table, path, None)
+    FORMATS["csv"].write(table, path, None)
     assert estimated_size(path) == open_stream(path, Reading()).size == path.stat().st_size

@@ -47,8 +47,8 @@ def assess(
     """
     settings = ReadingSettings(**(reading or {})).as_reading()
     with watch("reading", progress) as advance:
-        before = open_table(original, settings, report=lambda share: advance(share / 2))
-        after = open_table(released, settings, report=lambda share: advance(0.5 + share / 2))
+        before = open_table(original, settings, advance=lambda share: advance(share / 2))
+        after = open_table(released, settings, advance=lambda share: advance(0.5 + share / 2))
     confidential, known = _as_list(confidential), None if known is None else _as_list(known)
     tables = _Tables(before, after, _rows_by_key(before, after, key))
     names = _judged_columns(tables, quasi_identifiers, key)

@@ -76,7 +76,7 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     """
     settings = ReadingSettings(**reading).as_reading()
     with watch("reading", progress) as report:
-        source = open_table(table, settings, report=report)
+        source = open_table(table, settings, advance=report)
     columns = tuple(_view(source, name) for name in source.frame.names)
     known = [column.name for column in columns if column.role == "quasi-identifier"]
     unique = None

@@ -1,10 +1,6 @@
-"""What a table looks like once it is read, and what may be said about reading it."""
+"""What may be said about reading a table."""
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from dataclasses import dataclass
 
 # What people write where a value is missing. An empty field always counts as one.
 MISSING_VALUES = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
@@ -26,20 +22,3 @@ class Reading:
     missing_values: tuple[str, ...] = MISSING_VALUES
     sheet: str | None = None
     query: str | None = None
-
-
-@dataclass
-class Loaded:
-    """A table as it was read.
-
-    table: every column. In a text file those that nobody asked to understand stay text, exactly as
-        they were written.
-    layout: what else a file of the same kind needs to look alike: delimiter, labels, ...; belongs
-        to the format's own module.
-    sha256: of the file's bytes, or of the table's content where there is no file.
-    """
-
-    table: "pa.Table"
-    layout: Any
-    sha256: str
-    notes: list[str] = field(default_factory=list)

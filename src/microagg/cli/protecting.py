@@ -184,11 +184,11 @@ def _run(
 ) -> None:
     from microagg.kernels.compiling import seconds_compiling
     from microagg.release.release import certificate_path, refuse_early, refuse_overwriting
-    from microagg.table.formats import form_of
+    from microagg.table.formats import format_of
 
     started, compiled = time.perf_counter(), seconds_compiling()
     to_stream = output == "-"
-    is_file = not to_stream and form_of(output) != "database"
+    is_file = not to_stream and format_of(output).is_file
     written = [path for path in (report, save_recipe) if path is not None]
     engine = where.settled(source, output, prove)
     if engine == "spark":

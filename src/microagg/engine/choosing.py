@@ -88,7 +88,7 @@ def choose_engine(
     if chosen == "memory":
         from microagg.engine.memory import Memory
 
-        return Memory(open_table(table, reading, typed=typed, report=advance), recipe)
+        return Memory(open_table(table, reading, typed=typed, advance=advance), recipe)
     if chosen == "spark":
         from microagg.engine.spark.engine import Spark
 
@@ -100,7 +100,7 @@ def choose_engine(
             "a table that is in memory is protected there: leave out engine=disk, or give the path "
             "of a file"
         )
-    stream = open_stream(table, reading, typed=typed, report=advance)
+    stream = open_stream(table, reading, typed=typed, advance=advance)
     work = None if where.work is None else Path(where.work)
     return Disk(stream, recipe, work, resume=where.resume)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from microagg.base.errors import OptionError
 from microagg.base.files import whole_path
 from microagg.engine.protocol import Place
-from microagg.table import formats
+from microagg.table.formats import check_writable, format_of
+from microagg.table.formats.database import same_table
 from microagg.table.opening import STANDARD_STREAM, Origin
 
 
@@ -43,7 +44,7 @@ def open_place(
                 shutil.copyfileobj(stream, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         return
-    if formats.is_database(address):
+    if not format_of(address).is_file and not folder:
         yield Place(address, None, None, force)
         return
     path = Path(address)
@@ -71,11 +72,11 @@ def refuse_target(
         will be written.
     """
     paths = list(others)
-    if formats.is_database(target):
+    if not folder and not format_of(target).is_file:
         refuse_same_table(target, source_address, force)
     elif target != STANDARD_STREAM:
         if not folder:
-            formats.check_writable(target)
+            check_writable(target)
         paths.append(Path(target))
     for path in paths:
         refuse_overwriting(path, source, force, folder=folder and path == Path(target))
@@ -86,9 +87,9 @@ def refuse_target(
 
 def refuse_same_table(target: str, source: str | None, force: bool) -> None:
     """Refuse to replace the database table that the input is, or may be a query on."""
-    if force and source is not None and formats.same_table(target, source):
+    if force and source is not None and same_table(target, source):
         raise OptionError(
-            f"{formats.shown_name(target)} is the input, which is never written over; name another"
+            f"{format_of(target).shown(target)} is the input, which is never written over; name another"
         )
 
 

@@ -4,17 +4,16 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.base.reading import Reading
-from microagg.table import formats
-from microagg.table.checks import bare, bytes_of, cast_like, lengths_of, plain
-from microagg.table.exporting import layout_for
-from microagg.table.formats.csv.layout import CsvLayout
+from microagg.table.checks import bare, bytes_of, lengths_of, plain
+from microagg.table.formats import format_of
+from microagg.table.formats.format import Format, spelt_out
 from microagg.table.opening import Origin
 from microagg.table.streams import Stream, open_stream
 
@@ -27,20 +26,18 @@ class Digests:
     What lies under a null does not count, nor how wide numbers are, nor whether a dictionary says
     the values.
 
-    layout: of a text file; then columns count as the texts that stand in such a file.
+    known, layout: the format and layout of a file; columns count as they stand in such a file.
     """
 
-    def __init__(self, layout: CsvLayout | None = None):
-        self._layout = layout
+    def __init__(self, known: Format | None = None, layout: Any = None):
+        self._known, self._layout = known or Format(), layout
         self._columns: dict[str, _Running] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the next rows."""
         for name, array in zip(batch.schema.names, batch.columns, strict=True):
-            if self._layout is not None:
-                texts = formats.as_texts(pa.chunked_array([array]), name, self._layout)
-                array = texts.chunk(0)
-            self._columns.setdefault(name, _Running()).add(plain(array))
+            stored = self._known.stored(pa.chunked_array([array]), name, self._layout)
+            self._columns.setdefault(name, _Running()).add(plain(stored.chunk(0)))
 
     def of(self) -> dict[str, str]:
         """By column, the hash of what came so far."""
@@ -81,8 +78,7 @@ def _lengths_and_values(array: pa.Array) -> tuple[bytes, bytes]:
 
 def digests_for(path: Path, origin: Origin) -> Digests:
     """Digests in which what goes into the file at a path and what is read back from it agree."""
-    is_text = formats.form_of(str(path)) == "csv"
-    return Digests(layout_for(path, origin) if is_text else None)
+    return Digests(format_of(str(path)), origin.layout_for(path))
 
 
 def read_back_stream(path: Path, expected: pa.Schema, origin: Origin) -> Stream:
@@ -92,28 +88,18 @@ def read_back_stream(path: Path, expected: pa.Schema, origin: Origin) -> Stream:
     stands among them; all others are text. `digests_for` takes both. Dictionaries come back as the
     values they stand for.
     """
-    if formats.form_of(str(path)) == "csv":
-        reading = replace(formats.reading_of(layout_for(path, origin)), missing_values=())
-        numbers = [field.name for field in expected if field.type in _NUMBERS]
-        return _with_names(open_stream(path, reading, numbers), expected)
-    stream = _with_names(open_stream(path, Reading()), expected)
-    schema = pa.schema([(field.name, _plain_type(field.type)) for field in expected])
-    read = stream._read
-
-    def read_as_expected(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        wanted = pa.schema([schema.field(name) for name in columns])
-        for batch in read(columns, rows):
-            table = pa.Table.from_batches([batch.select(list(columns))])
-            yield from cast_like(table, wanted).to_batches()
-
-    return replace(stream, schema=schema, _read=read_as_expected)
-
-
-def _with_names(stream: Stream, expected: pa.Schema) -> Stream:
+    known, layout = format_of(str(path)), origin.layout_for(path)
+    numbers = [field.name for field in expected if field.type in _NUMBERS]
+    stream = open_stream(path, *known.reading_back(layout, numbers))
     if stream.schema.names != expected.names:
         raise InputError("the columns that were read back are not the columns that were written")
-    return stream
+    plain_types = spelt_out(expected.remove_metadata())
+    schema = known.in_types(stream.schema.empty_table(), plain_types).schema
 
+    def read(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        wanted = pa.schema([schema.field(name) for name in columns])
+        for batch in stream._read(columns, rows):
+            table = pa.Table.from_batches([batch.select(list(columns))])
+            yield from known.in_types(table, wanted).to_batches()
 
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return replace(stream, schema=schema, _read=read)

@@ -7,28 +7,27 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Report, silent
-from microagg.base.reading import Loaded, Reading
-from microagg.table import formats
+from microagg.base.reading import Reading
 from microagg.table.checks import fingerprint
+from microagg.table.formats import format_named, format_of
+from microagg.table.formats.format import STANDARD_STREAM as STANDARD_STREAM
+from microagg.table.formats.format import Format, Loaded
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
-
-STANDARD_STREAM = "-"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a table came from and how it was written, to write another alike.
+    """Where a table came from and how it was written, to write another like it.
 
     form: the name of the format; "frame" for a table that was in memory.
     path, address: of the file or the database table, so that it is never written over.
@@ -40,6 +39,16 @@ class Origin:
     layout: Any = None
     path: Path | None = None
     address: str | None = field(default=None, repr=False)
+
+    @property
+    def format(self) -> Format:
+        """The format itself."""
+        return format_named(self.form)
+
+    def layout_for(self, path: Path) -> Any:
+        """How a file is to be laid out: like the input if it is of the same format."""
+        target = format_of(str(path))
+        return target.layout_for(path, self.layout if target.name == self.form else None, self.path)
 
 
 @dataclass
@@ -53,7 +62,7 @@ class Opened:
 
     def declared_missing(self, name: str, array: pa.Array) -> NDArray[np.bool_] | None:
         """Where a column holds codes that its file declares to be missing values."""
-        return formats.declared_missing(self.origin.form, self.origin.layout, name, array)
+        return self.origin.format.declared_missing(array, name, self.origin.layout)
 
     def looked_at(self, name: str) -> pa.Array:
         """A column that is read but never written: texts that mean missing are missing."""
@@ -61,9 +70,9 @@ class Opened:
 
 
 def open_table(
-    source: Any, reading: Reading, typed: Collection[str] | None = None, report: Report = silent
+    source: Any, reading: Reading, typed: Collection[str] | None = None, advance: Report = silent
 ) -> Opened:
-    """Open a data frame, the file at a path, the database table at a URL, or "-".
+    """Open a data frame, the file or folder at a path, the database table at a URL, or "-".
 
     typed: the columns of a text file to understand; others stay text as they are. None is all.
     """
@@ -71,16 +80,17 @@ def open_table(
         frame = Frame(source)
         return Opened(frame, Origin("table", "frame", reading), fingerprint(frame.hashable()))
     address = os.fspath(source)
-    form = formats.form_of(address)
+    known = format_of(address)
     with _at_hand(address) as place:
-        loaded: Loaded = formats.read(form, place, reading, typed, report)
-    named = Origin(formats.shown_name(address), form, reading, loaded.layout)
-    if form == "database":
-        origin = replace(named, address=address)
-    elif address != STANDARD_STREAM:
-        origin = replace(named, path=Path(address).absolute())
-    else:
-        origin = named
+        loaded = known.read(place, reading, typed, advance)
+    origin = Origin(
+        known.shown(address),
+        known.name,
+        reading,
+        loaded.layout,
+        path=Path(address).absolute() if known.is_file and address != STANDARD_STREAM else None,
+        address=None if known.is_file else address,
+    )
     return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
 
 
@@ -96,16 +106,8 @@ def _in_pieces_of_one(loaded: Loaded) -> pa.Table:
 
 
 def readable(array: pa.Array, origin: Origin) -> pa.Array:
-    """A column of a text file with decimal points, and missing where a stand-in says so."""
-    if origin.form != "csv" or not pa.types.is_string(array.type):
-        return array
-    return formats.with_decimal_points(without_stand_ins(array, origin), origin.layout)
-
-
-def without_stand_ins(array: pa.Array, origin: Origin) -> pa.Array:
-    """Texts of a text file, missing where a stand-in says so."""
-    stand_ins = pa.array(["", *origin.reading.missing_values], array.type)
-    return pc.if_else(pc.is_in(array, value_set=stand_ins), pa.scalar(None, array.type), array)
+    """A column to be read but not written: what a text file says, without texts for missing."""
+    return origin.format.readable(array, origin.reading, origin.layout)
 
 
 def check_columns(named: Sequence[str], names: Sequence[str]) -> None:

@@ -1,22 +1,56 @@
-"""Any table on disk that can be read in parts, as often as asked: Parquet, Arrow and CSV."""
+"""Any table on disk that can be read in parts, as often as asked."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Report, silent
 from microagg.base.reading import Reading
-from microagg.table import formats
-from microagg.table.formats.arrow import streams as arrow_streams
-from microagg.table.formats.csv import streams as csv_streams
-from microagg.table.opening import STANDARD_STREAM, Origin, check_columns
-from microagg.table.parts import Parts, Read, Seal
+from microagg.table.formats import format_in_parts
+from microagg.table.formats.format import Read
+from microagg.table.opening import Origin, check_columns
 
 _ROWS = 1 << 17
+
+
+@dataclass(frozen=True)
+class Seal:
+    """Which files a table was when it was opened: their sizes, times and places on the disk."""
+
+    name: str
+    listed: Callable[[], Sequence[Path]]
+    marks: tuple[tuple[Path, int, int, int], ...]
+
+    @classmethod
+    def on(cls, name: str, listed: Callable[[], Sequence[Path]]) -> Self:
+        """Remember the files listed; one that is not there is an InputError."""
+        try:
+            return cls(name, listed, _marks(listed()))
+        except OSError as problem:
+            reason = problem.strerror or "it cannot be opened"
+            raise InputError(f"{name} cannot be read: {reason}") from None
+
+    def check(self) -> None:
+        """Refuse to go on if a file is not the one that was opened."""
+        try:
+            same = _marks(self.listed()) == self.marks
+        except (OSError, InputError):
+            same = False
+        if not same:
+            raise InputError(
+                f"{self.name} was changed while it was being read; "
+                "start again once nobody writes to it"
+            )
+
+
+def _marks(paths: Sequence[Path]) -> tuple[tuple[Path, int, int, int], ...]:
+    stats = ((path, path.stat()) for path in paths)
+    return tuple((path, at.st_size, at.st_mtime_ns, at.st_ino) for path, at in stats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +73,7 @@ class Stream:
     _seal: Seal = field(repr=False)
 
     def batches(
-        self, columns: Sequence[str] | None = None, rows: int = _ROWS, report: Report = silent
+        self, columns: Sequence[str] | None = None, rows: int = _ROWS, advance: Report = silent
     ) -> Iterator[pa.RecordBatch]:
         """The rows in batches of at most `rows`, with these columns in this order.
 
@@ -50,9 +84,9 @@ class Stream:
         check_columns(names, self.schema.names)
         if not names:
             raise OptionError("a table read in parts needs at least one column to be asked for")
-        return self._batches(names, rows, report)
+        return self._batches(names, rows, advance)
 
-    def _batches(self, names: list[str], rows: int, report: Report) -> Iterator[pa.RecordBatch]:
+    def _batches(self, names: list[str], rows: int, advance: Report) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
         came, damage = 0, None
         self._seal.check()
@@ -62,9 +96,9 @@ class Stream:
                 for begin in range(0, batch.num_rows, rows):
                     yield batch.slice(begin, rows)
                 came += batch.num_rows
-                report(min(1.0, came / self.rows))
-        except InputError as found:
-            damage = found
+                advance(min(1.0, came / self.rows))
+        except InputError as problem:
+            damage = problem
         # What looks like damage may be what somebody is writing just now.
         self._seal.check()
         if damage is not None:
@@ -79,29 +113,19 @@ def open_stream(
     address: str | os.PathLike[str],
     reading: Reading,
     typed: Collection[str] | None = None,
-    report: Report = silent,
+    advance: Report = silent,
 ) -> Stream:
     """Open the file at a path, or a folder of Parquet files, to be read in parts.
 
     typed: the columns of a text file to understand; others stay text as they are. None is all. Two
     passes over a text file, one over others.
     """
-    place = os.fspath(address)
-    form = _form_in_parts(place)
-    if form is None:
-        raise OptionError(
-            f"{formats.shown_name(place)} cannot be read in parts, only Parquet, Arrow and CSV "
-            "files can; convert it to Parquet first"
-        )
-    path = Path(place).absolute()
-    seal = Seal.on(path.name, lambda: arrow_streams.listed(path))
-    parts: Parts = (
-        csv_streams.open_parts(path, reading, typed, report)
-        if form == "csv"
-        else arrow_streams.open_parts(path)
-    )
+    known = format_in_parts(os.fspath(address), "read")
+    path = Path(address).absolute()
+    seal = Seal.on(path.name, lambda: known.files_of(path))
+    parts = known.open_parts(path, reading, typed, advance)
     seal.check()
-    origin = Origin(path.name, form, reading, parts.layout, path)
+    origin = Origin(path.name, known.name, reading, parts.layout, path)
     return Stream(
         origin, parts.schema, parts.rows, parts.size, parts.sha256, parts.notes, parts.read, seal
     )
@@ -112,22 +136,7 @@ def estimated_size(address: str | os.PathLike[str]) -> int | None:
 
     None for what cannot be read in parts, or is not there.
     """
-    place = os.fspath(address)
-    path = Path(place)
     try:
-        form = _form_in_parts(place)
-        if form is None:
-            return None
-        return path.stat().st_size if form == "csv" else arrow_streams.size_of(path)
+        return format_in_parts(os.fspath(address), "read").size_of(Path(address))
     except (OSError, InputError, OptionError):
         return None
-
-
-def _form_in_parts(place: str) -> str | None:
-    """The form of what can be read in parts; a folder holds Parquet files."""
-    if place == STANDARD_STREAM:
-        return None
-    if Path(place).is_dir():
-        return "arrow"
-    form = formats.form_of(place)
-    return form if form in ("arrow", "csv") else None

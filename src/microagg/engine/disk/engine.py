@@ -33,7 +33,7 @@ from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.table.checks import sha256_of
 from microagg.table.classes import count_classes_in_parts
 from microagg.table.digests import Digests, digests_for, read_back_stream
-from microagg.table.formats import form_of
+from microagg.table.formats import format_of
 from microagg.table.opening import check_columns, readable
 from microagg.table.sinks import open_sink
 from microagg.table.streams import Stream, open_stream
@@ -256,9 +256,10 @@ class Disk:
 
     def _stream_for(self, path: Path) -> Stream:
         """The input as a file of another format wants it: with what texts say, not the texts."""
-        if self.origin.form != "csv" or form_of(str(path)) == "csv":
+        origin = self.origin
+        if origin.format.tells_types or origin.format == format_of(str(path)):
             return self._stream
-        return open_stream(self.origin.path or "", self.origin.reading)
+        return open_stream(origin.path or "", origin.reading)
 
     def _ranges(
         self, stream: Stream, plan: Plan, names: Sequence[str], advance: Advance
@@ -269,7 +270,7 @@ class Disk:
         # Rows are counted by what is read, so something has to be.
         untouched = [name for name in names if name not in codings]
         wanted = untouched or [plan.codings[0].name]
-        batches = stream.batches(wanted, report=advance)
+        batches = stream.batches(wanted, advance=advance)
         for number, table in enumerate(_in_ranges(read_ahead(batches), self._range_rows)):
             words, there = self._work.published(plan.n_cells, row.published, self._borders, number)
             after = row.coded(plan, words)
@@ -287,7 +288,7 @@ class Disk:
     def _parts(self, advance: Advance) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The columns that grouping looks at, in batches, each with the number of its first row."""
         recipe, start = self._recipe, 0
-        for batch in read_ahead(self._stream.batches(surveyed_columns(recipe), report=advance)):
+        for batch in read_ahead(self._stream.batches(surveyed_columns(recipe), advance=advance)):
             if recipe.weights is not None:
                 place = batch.schema.get_field_index(recipe.weights)
                 weights = readable(batch.column(place), self.origin)

@@ -24,7 +24,7 @@ from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
 from microagg.engine.survey import Survey, weights_of
 from microagg.table.digests import digests_for, read_back_stream
-from microagg.table.formats import form_of
+from microagg.table.formats import format_of
 from microagg.table.opening import Origin
 from microagg.table.sinks import open_sink
 
@@ -190,8 +190,8 @@ def read_columns(
 
 def columns_read(part: Part, names: Sequence[str]) -> pa.Schema:
     """Columns by place; of text files as text, for parts of a column may be numbers in one only."""
-    is_text = form_of(part.name) == "csv"
-    kinds = [pa.string() if is_text else part.schema.field(name).type for name in names]
+    typed = format_of(part.name).tells_types
+    kinds = [part.schema.field(name).type if typed else pa.string() for name in names]
     return pa.schema([(f"c{place}", kind) for place, kind in enumerate(kinds)])
 
 

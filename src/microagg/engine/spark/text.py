@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.base.progress import silent
 from microagg.base.recipe import ReadingSettings
 from microagg.engine.spark.tasks import KEY, TIE
-from microagg.table.formats.csv.streams import open_parts
-from microagg.table.parts import Parts
+from microagg.table.formats import format_of
+from microagg.table.formats.format import Parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +33,7 @@ def read_file(
     It is looked over here, which settles what the columns are that are to be understood. A record
     must stand in one line.
     """
-    parts = open_parts(path, reading.as_reading(), typed, silent)
+    parts = format_of(str(path)).open_parts(path, reading.as_reading(), typed)
     frame = _texts(session, str(path), parts.layout.delimiter, parts.layout.encoding)
     if frame.columns != parts.schema.names:
         raise InputError(f"Spark reads other columns in {path.name} than stand in its first line")

@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.progress import Report, silent
-from microagg.base.reading import Loaded, Reading
+from microagg.base.reading import Reading
 from microagg.table.checks import (
     cast_like,
     check_names,
@@ -24,6 +24,7 @@ from microagg.table.checks import (
     fingerprint,
     require,
 )
+from microagg.table.formats.format import Format, Loaded, Typed
 
 _POSTGRES = re.compile(r"(?i:postgres(?:ql)?)://(?:[^@/?#]*@)?([^@/?#]*(?:/[^@?#]*)?)(?:\?.*)?")
 _LONGEST_NAME = 63
@@ -72,61 +73,83 @@ class Address:
         return f"postgresql://{found[1]}" if found else f"the SQLite file {self.file}"
 
 
-def shown(text: str) -> str:
-    """What to call an address in print: no folders, no user, no password."""
-    address = Address.of(text)
-    place = address.shown if address.file is None else f"sqlite:{address.file.name}"
-    names = [name for name in (address.schema, address.table) if name is not None]
-    return f"{place}#{'.'.join(names)}" if names else place
+@dataclass(frozen=True)
+class Database(Format):
+    """Tables and views of a database, and answers to queries; written by `draft`."""
+
+    name = "database"
+    is_file = False
+
+    def holds(self, address: str) -> bool:
+        """Whether a text is the address of a database rather than the path of a file."""
+        return address.lower().startswith(("sqlite:", "postgresql://", "postgres://"))
+
+    def shown(self, address: str) -> str:
+        """What to call an address in print: no folders, no user, no password."""
+        known = Address.of(address)
+        place = known.shown if known.file is None else f"sqlite:{known.file.name}"
+        names = [name for name in (known.schema, known.table) if name is not None]
+        return f"{place}#{'.'.join(names)}" if names else place
+
+    def read(
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Loaded:
+        """Read a table, or the answer to `reading.query`; the database cannot be changed by it.
+
+        Rows come in the order of the database, which may differ from one reading to the next: a
+        query with ORDER BY settles it. SQLite has whole numbers, numbers, text and bytes only; a
+        column that mixes them becomes the widest of them. PostgreSQL's numeric becomes a decimal of
+        the digits in use, and types that only a database knows, such as json and uuid, become text.
+        """
+        place = Address.of(str(address))
+        if reading.query is None and place.table is None:
+            raise OptionError(
+                f"which table of {place.shown}? Add it as #table to the address, or give a query"
+            )
+        with _connection(place, reading=True) as connection, connection.cursor() as cursor:
+            if place.file is None:
+                cursor.execute("SET TRANSACTION READ ONLY")
+            query = reading.query
+            what = f"the answer of {place.shown}"
+            if query is None:
+                what = f"table {place.table!r} of {place.shown}"
+                if _exists(cursor, place) is None:
+                    raise InputError(f"{place.shown} has no table {place.table!r}")
+                query = f"SELECT * FROM {_full_name(place, place.table or '')}"
+            table = _ask(cursor, query, place)
+            connection.rollback()
+        check_names(table.column_names, what)
+        table = _plain(table)
+        check_table(table, what)
+        advance(1.0)
+        return Loaded(table, None, fingerprint(table))
 
 
-def is_database(text: str) -> bool:
-    """Whether a text is the address of a database rather than the path of a file."""
-    return text.lower().startswith(("sqlite:", "postgresql://", "postgres://"))
+def same_table(one: str, other: str) -> bool:
+    """Whether two addresses mean the same table; without a table one means any of its database."""
+    known = Database()
+    if not (known.holds(one) and known.holds(other)):
+        return False
+    first, second = Address.of(one), Address.of(other)
+    if first.file is not None and second.file is not None:
+        both = first.file.exists() and second.file.exists()
+        same = both and first.file.samefile(second.file)
+    else:
+        same = first.shown == second.shown
+    tables = {name.casefold() for name in (first.table, second.table) if name is not None}
+    return same and len(tables) < 2
 
 
-def read(address_text: str, reading: Reading, report: Report = silent) -> Loaded:
-    """Read a table, or the answer to `reading.query`; the database cannot be changed by it.
+@contextmanager
+def draft(table: pa.Table, address_text: str, force: bool) -> Iterator[pa.Table]:
+    """Write the table, give what was read back, and let it take its name when the block ends well.
 
-    Rows come in the order of the database, which may differ from one reading to the next: a query
-    with ORDER BY settles it. SQLite has whole numbers, numbers, text and bytes only; a column that
-    mixes them becomes the widest of them. PostgreSQL's numeric becomes a decimal of the digits in
-    use, and types that only a database knows, such as json and uuid, become text.
-    """
-    address = Address.of(address_text)
-    if reading.query is None and address.table is None:
-        raise OptionError(
-            f"which table of {address.shown}? Add it as #table to the address, or give a query"
-        )
-    with _connection(address, reading=True) as connection, connection.cursor() as cursor:
-        if address.file is None:
-            cursor.execute("SET TRANSACTION READ ONLY")
-        query = reading.query
-        what = f"the answer of {address.shown}"
-        if query is None:
-            what = f"table {address.table!r} of {address.shown}"
-            if _exists(cursor, address) is None:
-                raise InputError(f"{address.shown} has no table {address.table!r}")
-            query = f"SELECT * FROM {_full_name(address, address.table or '')}"
-        table = _ask(cursor, query, address)
-        connection.rollback()
-    check_names(table.column_names, what)
-    table = _plain(table)
-    check_table(table, what)
-    report(1.0)
-    return Loaded(table, None, fingerprint(table))
-
-
-def write(
-    table: pa.Table, address_text: str, check: Callable[[pa.Table], None], force: bool
-) -> None:
-    """Write the table under the name in the address, all of it or nothing.
-
-    In one transaction the rows go into a table of another name, are read back in their order, with
-    the types of `table`, and handed to `check`; only if that raises nothing does the new table take
-    its name. A table of that name is replaced with `force` only, and then loses its indexes,
-    rights and constraints. SQLite keeps NaN as NULL, decimals as floating numbers, booleans as 0
-    and 1, and dates, moments and times as text; moments with a time zone are stored in UTC.
+    All of it or nothing: in one transaction the rows go into a table of another name and are read
+    back in their order, with the types of `table`; only then, and unless the block raises, does the
+    new table take the name in the address. A table of that name is replaced with `force` only, and
+    then loses its indexes, rights and constraints. SQLite keeps NaN as NULL, decimals as floating
+    numbers, booleans as 0 and 1, and dates, moments and times as text; moments with a time zone are
+    stored in UTC.
     """
     address = Address.of(address_text)
     if address.table is None:
@@ -136,7 +159,11 @@ def write(
     fresh = address.file is not None and not address.file.exists()
     try:
         with _connection(address, reading=False) as connection, connection.cursor() as cursor:
-            _write(table, address, check, force, cursor)
+            address = _settled(address, cursor)
+            old = _replaced(address, force, cursor)
+            name, number = f"microagg_{secrets.token_hex(8)}", _new_name(table.column_names)
+            yield _ingested(table, address, name, number, cursor)
+            _take_name(address, name, number, old is not None, cursor)
             connection.commit()
     except BaseException:
         if fresh and address.file is not None:
@@ -144,13 +171,16 @@ def write(
         raise
 
 
-def _write(
-    table: pa.Table, address: Address, check: Callable[[pa.Table], None], force: bool, cursor: Any
-) -> None:
-    if address.file is None and address.schema is None:
-        # A table of the same name in a schema further down the search path is another table.
-        here = _ask(cursor, "SELECT current_schema()::text", address)[0][0].as_py()
-        address = replace(address, schema=here)
+def _settled(address: Address, cursor: Any) -> Address:
+    """The address with its schema: the same name further down the search path is another table."""
+    if address.file is not None or address.schema is not None:
+        return address
+    here = _ask(cursor, "SELECT current_schema()::text", address)[0][0].as_py()
+    return replace(address, schema=here)
+
+
+def _replaced(address: Address, force: bool, cursor: Any) -> str | None:
+    """What has the name now, if it may be replaced."""
     old = _exists(cursor, address)
     if old is not None and not force:
         raise OptionError(
@@ -159,32 +189,44 @@ def _write(
         )
     if old not in (None, "table"):
         raise OptionError(f"{address.table!r} of {address.shown} is a {old}, not a table")
-    draft = f"microagg_{secrets.token_hex(8)}"
+    return old
+
+
+def _new_name(names: list[str]) -> str:
+    """A name for the column of row numbers that no other column has."""
     number = "row_number"
-    while number in map(str.lower, table.column_names):
+    while number in map(str.lower, names):
         number += "_"
+    return number
+
+
+def _ingested(table: pa.Table, address: Address, name: str, number: str, cursor: Any) -> pa.Table:
+    """Put the rows into a table of another name, and read them back in their order."""
     rows = pa.array(range(table.num_rows), pa.int64())
     numbered = _storable(table, address).append_column(number, rows)
     place = {} if address.schema is None else {"db_schema_name": address.schema}
     with _plain_errors(f"{address.shown} did not take the table"):
-        cursor.adbc_ingest(draft, numbered, mode="create", **place)
-    name, column = _full_name(address, draft), _quoted(number)
-    back = _ask(cursor, f"SELECT * FROM {name} ORDER BY {column}", address)
+        cursor.adbc_ingest(name, numbered, mode="create", **place)
+    query = f"SELECT * FROM {_full_name(address, name)} ORDER BY {_quoted(number)}"
+    back = _ask(cursor, query, address)
     try:
-        found = cast_like(_plain(back.drop_columns([number])), table.schema)
+        return cast_like(_plain(back.drop_columns([number])), table.schema)
     except InputError as failure:
         raise PromiseError(f"the written release cannot be read back: {failure}") from None
-    check(found)
-    steps = [f"ALTER TABLE {name} DROP COLUMN {column}"]
+
+
+def _take_name(address: Address, name: str, number: str, replacing: bool, cursor: Any) -> None:
+    written, wanted = _full_name(address, name), address.table or ""
+    steps = [f"ALTER TABLE {written} DROP COLUMN {_quoted(number)}"]
     if address.file is not None:
         # Otherwise a view on the old table would keep the new one from taking its name.
         steps.append("PRAGMA legacy_alter_table = ON")
-    if old is not None:
-        steps.append(f"DROP TABLE {_full_name(address, address.table or '')}")
-    steps.append(f"ALTER TABLE {name} RENAME TO {_quoted(address.table or '')}")
+    if replacing:
+        steps.append(f"DROP TABLE {_full_name(address, wanted)}")
+    steps.append(f"ALTER TABLE {written} RENAME TO {_quoted(wanted)}")
     for step in steps:
         with _plain_errors(
-            f"{address.shown} did not let the new table take the name {address.table!r}; other "
+            f"{address.shown} did not let the new table take the name {wanted!r}; other "
             "tables or views may depend on the old one"
         ):
             cursor.execute(step)

@@ -10,21 +10,22 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Report, silent
-from microagg.base.reading import Loaded, Reading
+from microagg.base.reading import Reading
 from microagg.table.checks import check_names, check_table, decoded, require, sha256_of
+from microagg.table.formats.format import Format, Loaded, Typed
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
 _ERRORS = frozenset(
     ("#N/A", "#DIV/0!", "#NULL!", "#NUM!", "#NAME?", "#REF!", "#VALUE!", "#GETTING_DATA")
 )
-_REPORT_EVERY = 4096
+_ADVANCE_EVERY = 4096
 _STAMP = (1980, 1, 1, 0, 0, 0)
 _MOMENT = b"1980-01-01T00:00:00Z"
 _FIRST_DAY = date(1900, 1, 1)
@@ -53,44 +54,87 @@ class Layout:
     formats: dict[str, str] = field(default_factory=dict)
 
 
-def read(path: Path, reading: Reading, report: Report = silent) -> Loaded:
-    """Read one sheet: that of `reading.sheet`, or the first.
+@dataclass(frozen=True)
+class Excel(Format):
+    """Workbooks: one sheet, its first row the names of the columns."""
 
-    Cells that hold a formula give the value Excel stored last. A column is whole numbers, numbers,
-    true/false, dates (no time of day anywhere), moments, times, durations or text. In a column
-    that is not text, Excel's error marks and the texts of `reading.missing_values` are missing
-    values, which a note says; any other mixture is an error, since one type would change cells.
-    """
-    sha256 = sha256_of(path)
-    openpyxl = require("openpyxl", "reading Excel files", "excel")
-    with warnings.catch_warnings():
-        # Charts, drop-down lists and the like are not read; that is no news here.
-        warnings.simplefilter("ignore")
-        try:
-            workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        except Exception:
+    name = "excel"
+    suffixes: ClassVar = {".xlsx": "workbook", ".xlsm": "workbook with macros"}
+    only_read: ClassVar = {".xlsm": ".xlsx"}
+
+    def read(
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Loaded:
+        """Read one sheet: that of `reading.sheet`, or the first.
+
+        Cells that hold a formula give the value Excel stored last. A column is whole numbers,
+        numbers, true/false, dates (no time of day anywhere), moments, times, durations or text. In
+        a column that is not text, Excel's error marks and the texts of `reading.missing_values` are
+        missing values, which a note says; any other mixture is an error, since one type would
+        change cells.
+        """
+        path = Path(address)
+        sha256 = sha256_of(path)
+        openpyxl = require("openpyxl", "reading Excel files", "excel")
+        with warnings.catch_warnings():
+            # Charts, drop-down lists and the like are not read; that is no news here.
+            warnings.simplefilter("ignore")
+            try:
+                workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
+            except Exception:
+                raise InputError(
+                    f"{path} is not an Excel workbook (.xlsx), or it is damaged or has a password; "
+                    "save it again as .xlsx without a password"
+                ) from None
+            try:
+                sheet = _sheet(workbook, reading.sheet, path)
+                what = f"{path}, sheet {sheet.title!r}"
+                rows, formats = _cells(sheet, what, advance)
+            finally:
+                workbook.close()
+        names, columns = _columns(rows, what)
+        notes: list[str] = []
+        arrays = [
+            _array(name, cells, reading.missing_values, notes)
+            for name, cells in zip(names, columns, strict=True)
+        ]
+        table = pa.table(arrays, names=names)
+        check_table(table, what)
+        shown = {
+            name: format
+            for name, format in zip(names, formats, strict=False)
+            if format != "General"
+        }
+        return Loaded(table, Layout(sheet.title, shown), sha256, notes)
+
+    def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
+        """Write the table as the only sheet of a workbook; equal tables give equal bytes.
+
+        Text stays text, also where it looks like a formula. Moments with a time zone are written in
+        UTC, since Excel knows none; a NaN becomes an empty cell.
+        """
+        openpyxl = require("openpyxl", "writing Excel files", "excel")
+        layout = layout or Layout()
+        if table.num_rows + 1 > _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
             raise InputError(
-                f"{path} is not an Excel workbook (.xlsx), or it is damaged or has a password; "
-                "save it again as .xlsx without a password"
-            ) from None
-        try:
-            sheet = _sheet(workbook, reading.sheet, path)
-            what = f"{path}, sheet {sheet.title!r}"
-            rows, formats = _cells(sheet, what, report)
-        finally:
-            workbook.close()
-    names, columns = _columns(rows, what)
-    notes: list[str] = []
-    arrays = [
-        _array(name, cells, reading.missing_values, notes)
-        for name, cells in zip(names, columns, strict=True)
-    ]
-    table = pa.table(arrays, names=names)
-    check_table(table, what)
-    shown = {
-        name: format for name, format in zip(names, formats, strict=False) if format != "General"
-    }
-    return Loaded(table, Layout(sheet.title, shown), sha256, notes)
+                f"an Excel sheet holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns, and the "
+                f"table has {table.num_rows:,} and {table.num_columns:,}; write Parquet or CSV "
+                "instead"
+            )
+        workbook = openpyxl.Workbook(write_only=True)
+        sheet = workbook.create_sheet(layout.sheet)
+        text = _text_cell(sheet)
+        table = decoded(table)
+        columns = [
+            _written(name, column, layout.formats.get(name), sheet)
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        ]
+        sheet.append([text(name) for name in table.column_names])
+        for row in zip(*columns, strict=True):
+            sheet.append(row)
+        draft = BytesIO()
+        workbook.save(draft)
+        _without_clock(draft, path)
 
 
 def _sheet(workbook: Any, wanted: str | None, path: Path) -> Any:
@@ -104,7 +148,7 @@ def _sheet(workbook: Any, wanted: str | None, path: Path) -> Any:
     return sheets[wanted]
 
 
-def _cells(sheet: Any, what: str, report: Report) -> tuple[list[tuple], list[str]]:
+def _cells(sheet: Any, what: str, advance: Report) -> tuple[list[tuple], list[str]]:
     """All rows down to the last with a cell in it, and the formats of the first below the names."""
     expected = sheet.max_row or 0
     # Some programs write a wrong size; then the rows themselves have to tell.
@@ -116,13 +160,13 @@ def _cells(sheet: Any, what: str, report: Report) -> tuple[list[tuple], list[str
             rows.append(cells)
             if any(cell is not None and cell != "" for cell in cells):
                 last = len(rows)
-            if len(rows) % _REPORT_EVERY == 0 and expected:
-                report(min(1.0, len(rows) / expected))
+            if len(rows) % _ADVANCE_EVERY == 0 and expected:
+                advance(min(1.0, len(rows) / expected))
         first = next(sheet.iter_rows(min_row=2, max_row=2), ())
         formats = [getattr(cell, "number_format", "General") or "General" for cell in first]
     except Exception:
         raise InputError(f"{what} is damaged and cannot be read") from None
-    report(1.0)
+    advance(1.0)
     return rows[:last], formats
 
 
@@ -183,39 +227,6 @@ def _typed(cells: list, kind: str) -> pa.Array:
         "text": pa.string(),
     }
     return pa.array(cells, types[kind])
-
-
-def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
-    """Write the table as the only sheet of a workbook; equal tables give equal bytes.
-
-    Text stays text, also where it looks like a formula. Moments with a time zone are written in
-    UTC, since Excel knows none; a NaN becomes an empty cell.
-    """
-    openpyxl = require("openpyxl", "writing Excel files", "excel")
-    if path.suffix.lower() != ".xlsx":
-        raise OptionError(
-            f"{path.suffix or 'no suffix'!r} is not the suffix of an Excel workbook; use .xlsx"
-        )
-    layout = layout or Layout()
-    if table.num_rows + 1 > _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
-        raise InputError(
-            f"an Excel sheet holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns, and the "
-            f"table has {table.num_rows:,} and {table.num_columns:,}; write Parquet or CSV instead"
-        )
-    workbook = openpyxl.Workbook(write_only=True)
-    sheet = workbook.create_sheet(layout.sheet)
-    text = _text_cell(sheet)
-    table = decoded(table)
-    columns = [
-        _written(name, column, layout.formats.get(name), sheet)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    sheet.append([text(name) for name in table.column_names])
-    for row in zip(*columns, strict=True):
-        sheet.append(row)
-    draft = BytesIO()
-    workbook.save(draft)
-    _without_clock(draft, path)
 
 
 def _text_cell(sheet: Any) -> Callable[[str], Any]:

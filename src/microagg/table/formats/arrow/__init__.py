@@ -1,1 +1,112 @@
-"""Parquet and Arrow files."""
+"""Parquet and Arrow files: Parquet, Arrow IPC (Feather) and the Arrow stream."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from microagg.base.errors import InputError
+from microagg.base.progress import Report, silent
+from microagg.base.reading import Reading
+from microagg.table.checks import sha256_of, trimmed
+from microagg.table.formats.arrow import streams
+from microagg.table.formats.arrow.files import (
+    SUFFIXES,
+    Layout,
+    codec_for,
+    open_writer,
+    read_file,
+    schema_alike,
+)
+from microagg.table.formats.format import Format, Loaded, Parts, Put, Typed, spelt_out
+
+
+@dataclass(frozen=True)
+class Arrow(Format):
+    """Parquet and Arrow files, and folders of Parquet files."""
+
+    name = "arrow"
+    suffixes = SUFFIXES
+    in_parts = True
+    in_folders = True
+
+    limits: streams.Limits = field(default_factory=streams.Limits)
+
+    def read(
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Loaded:
+        """Read a file, or the Parquet files of a folder as one table."""
+        path = Path(address)
+        if not path.is_dir():
+            sha256 = sha256_of(path)
+            return Loaded(*read_file(path, advance), sha256)
+        parts = self.open_parts(path, reading, typed)
+        names, batches, rows = parts.schema.names, [], 0
+        for batch in parts.read(names, 1 << 17):
+            # Which columns may have gaps, and what is noted of them, differs from file to file.
+            batches.append(batch.select(names).cast(parts.schema))
+            rows += batch.num_rows
+            advance(rows / parts.rows)
+        table = pa.Table.from_batches(batches)
+        return Loaded(table, parts.layout, parts.sha256, parts.notes)
+
+    def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
+        """Write the table so that reading it gives equal types and values.
+
+        Parquet keeps the codec of the layout, zstd without one; .feather is written with lz4 and
+        .arrow plain, as most programs do. Metadata that speak of columns which are gone or changed
+        are dropped (see `schema_alike`), and so are values in dictionaries that no record has.
+        """
+        table = trimmed(table)
+        full = {name for name in table.column_names if not table[name].null_count}
+        schema = schema_alike(table.schema, layout, full, table.num_rows)
+        with open_writer(path, schema, codec_for(layout)) as put:
+            put(pa.table(table.columns, schema=schema))
+
+    def files_of(self, path: Path) -> list[Path]:
+        """The file there, or the Parquet files in a folder, by name."""
+        return streams.listed(path)
+
+    def open_parts(
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Parts:
+        """Look a file or a folder over (see `streams.open_parts`)."""
+        return streams.open_parts(path, self.limits)
+
+    def size_of(self, path: Path) -> int:
+        """By the footers of Parquet files; of others, and of damaged ones, the bytes they have."""
+        return streams.size_of(path, self.limits)
+
+    @contextmanager
+    def open_writer(
+        self, path: Path, schema: pa.Schema, layout: Layout | None, rows: int
+    ) -> Iterator[Put]:
+        """Something that puts table after table into a file like that of the layout.
+
+        A column that may have gaps must be nullable in the schema. Values in dictionaries that no
+        record has do not get into the file.
+        """
+        full = [each.name for each in schema if not each.nullable]
+        target = schema_alike(schema, layout, full, rows)
+        with open_writer(path, target, codec_for(layout)) as put:
+            yield lambda table: put(_in_schema(table, target))
+
+    def written_schema(self, path: Path, schema: pa.Schema) -> pa.Schema:
+        """Dictionaries stay where they can change from part to part: in all but Arrow files.
+
+        Ordered ones do not, since readers put together what the parts have in the order of their
+        coming.
+        """
+        replaceable = SUFFIXES[path.suffix.lower()] != "arrow"
+        return spelt_out(schema, lambda kind: kind.ordered or not replaceable)
+
+
+def _in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    for each in schema:
+        if not each.nullable and table[each.name].null_count:
+            raise InputError(
+                f"column {each.name!r} has missing values, but the file to write requires it full"
+            )
+    return trimmed(table).cast(schema)

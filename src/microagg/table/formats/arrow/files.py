@@ -1,21 +1,22 @@
-"""Parquet and Arrow files: Parquet, Arrow IPC (Feather) and the Arrow stream."""
+"""The kinds of files that Arrow knows, and how each is read and written."""
 
 import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from microagg.base.errors import InputError, OptionError
-from microagg.base.progress import Report, silent
-from microagg.base.reading import Loaded, Reading
-from microagg.table.checks import check_names, check_table, sha256_of, trimmed
+from microagg.base.errors import InputError
+from microagg.base.progress import Report
+from microagg.table.checks import check_names, check_table
 
-KINDS = {
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".feather": "arrow",
@@ -40,17 +41,16 @@ class Layout:
     compression: str | None = None
 
 
-def read(path: Path, reading: Reading, report: Report = silent) -> Loaded:  # noqa: ARG001
+def read_file(path: Path, advance: Report) -> tuple[pa.Table, Layout]:
     """Read a Parquet file, an Arrow (Feather) file or an Arrow stream; its first bytes say which.
 
     Types, units of moments, dictionaries and missing values come as the file has them, but for
     views (see `without_views`).
     """
-    sha256 = sha256_of(path)
     kind = kind_inside(path)
     try:
         with pa.OSFile(str(path)) as file:
-            table, layout = _READERS[kind](file, path, report)
+            table, layout = _READERS[kind](file, path, advance)
         # Only now is every page decoded: a damaged one shows here.
         table.validate()
         schema = without_views(table.schema)
@@ -62,7 +62,7 @@ def read(path: Path, reading: Reading, report: Report = silent) -> Loaded:  # no
     except Exception:
         raise damaged(path, kind) from None
     check_table(table, str(path))
-    return Loaded(table, layout, sha256)
+    return table, layout
 
 
 def damaged(path: Path, kind: str, where: str = "") -> InputError:
@@ -82,12 +82,14 @@ def kind_inside(path: Path) -> str:
         return "arrow"
     if start[:4] == b"\xff\xff\xff\xff":
         return "stream"
-    wanted = NAMES[KINDS.get(path.suffix.lower(), "parquet")]
+    wanted = NAMES[SUFFIXES.get(path.suffix.lower(), "parquet")]
     found = "it is empty" if not start else "it does not begin like one"
     raise InputError(f"{path} is not a {wanted}: {found}; check which program wrote it")
 
 
-def _read_parquet(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layout]:
+def _read_parquet(file: Any, path: Path, advance: Report) -> tuple[pa.Table, Layout]:
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(file) as parquet:
         schema = parquet.schema_arrow
         check_names(schema.names, str(path))
@@ -95,7 +97,7 @@ def _read_parquet(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layo
         parts = []
         for group in range(groups):
             parts.append(parquet.read_row_group(group))
-            report((group + 1) / groups)
+            advance((group + 1) / groups)
         compression = codec_of(parquet.metadata)
     table = pa.concat_tables(parts) if parts else schema.empty_table()
     return table, Layout(schema, compression)
@@ -112,7 +114,7 @@ def without_views(schema: pa.Schema) -> pa.Schema:
     return schema
 
 
-def codec_of(metadata: pq.FileMetaData) -> str | None:
+def codec_of(metadata: "pq.FileMetaData") -> str | None:
     """The codec of a Parquet file: that of its first column."""
     if not metadata.num_row_groups or not metadata.num_columns:
         return None
@@ -123,7 +125,7 @@ def _read_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> tuple
     return pa.Table.from_batches(list(batches), schema), Layout(schema)
 
 
-def _read_arrow(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layout]:
+def _read_arrow(file: Any, path: Path, advance: Report) -> tuple[pa.Table, Layout]:
     arrow = pa.ipc.open_file(file)
     check_names(arrow.schema.names, str(path))
     count = arrow.num_record_batches
@@ -131,12 +133,12 @@ def _read_arrow(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layout
     def batches() -> Iterator[pa.RecordBatch]:
         for place in range(count):
             yield arrow.get_batch(place)
-            report((place + 1) / count)
+            advance((place + 1) / count)
 
     return _read_batches(batches(), arrow.schema)
 
 
-def _read_stream(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layout]:
+def _read_stream(file: Any, path: Path, advance: Report) -> tuple[pa.Table, Layout]:
     stream = pa.ipc.open_stream(file)
     check_names(stream.schema.names, str(path))
     size = max(1, file.size())
@@ -144,7 +146,7 @@ def _read_stream(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layou
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in stream:
             yield batch
-            report(min(1.0, file.tell() / size))
+            advance(min(1.0, file.tell() / size))
 
     return _read_batches(batches(), stream.schema)
 
@@ -152,46 +154,20 @@ def _read_stream(file: Any, path: Path, report: Report) -> tuple[pa.Table, Layou
 _READERS = {"parquet": _read_parquet, "arrow": _read_arrow, "stream": _read_stream}
 
 
-def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
-    """Write the table so that reading it gives equal types and values; the suffix says the kind.
-
-    Parquet keeps the codec of the layout, zstd without one; .feather is written with lz4 and .arrow
-    plain, as most programs do. Metadata that speak of columns which are gone or changed are
-    dropped (see `schema_alike`), and so are values in dictionaries that no record has.
-    """
-    kind = kind_wanted(path)
-    _put(_with_metadata(trimmed(table), layout), path, kind, codec_for(layout))
-
-
-def _put(table: pa.Table, path: Path, kind: str, compression: str) -> None:
-    with open_writer(path, table.schema, kind, compression) as put:
-        put(table)
-
-
 def codec_for(layout: Layout | None) -> str:
     """The codec of a Parquet file that is to look like another one."""
     return (layout and layout.compression) or "zstd"
 
 
-def kind_wanted(path: Path) -> str:
-    """Which kind of file the suffix asks for."""
-    kind = KINDS.get(path.suffix.lower())
-    if kind is None:
-        raise OptionError(
-            f"{path.suffix or 'no suffix'!r} is not the suffix of a Parquet or Arrow file; "
-            f"allowed are {', '.join(KINDS)}"
-        )
-    return kind
-
-
 @contextmanager
 def open_writer(
-    path: Path, schema: pa.Schema, kind: str, compression: str
+    path: Path, schema: pa.Schema, compression: str
 ) -> Iterator[Callable[[pa.Table], None]]:
-    """Something that puts table after table of this schema into a file.
+    """Something that puts table after table of this schema into a file; the suffix says the kind.
 
     What the kind of file cannot hold is an InputError.
     """
+    kind = SUFFIXES[path.suffix.lower()]
     with ExitStack() as opened:
         with _storable(schema, kind):
             writer = opened.enter_context(_writer(path, schema, kind, compression))
@@ -223,6 +199,8 @@ def _storable(schema: pa.Schema, kind: str) -> Iterator[None]:
 @contextmanager
 def _writer(path: Path, schema: pa.Schema, kind: str, compression: str) -> Iterator[Any]:
     if kind == "parquet":
+        import pyarrow.parquet as pq
+
         codec = "none" if compression == "uncompressed" else compression
         # Lists keep the name of their items, whatever the standard would call them.
         with pq.ParquetWriter(
@@ -235,12 +213,6 @@ def _writer(path: Path, schema: pa.Schema, kind: str, compression: str) -> Itera
     make = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
     with pa.OSFile(str(path), "wb") as file, make(file, schema, options=options) as writer:
         yield writer
-
-
-def _with_metadata(table: pa.Table, layout: Layout | None) -> pa.Table:
-    full = {name for name in table.column_names if not table[name].null_count}
-    schema = schema_alike(table.schema, layout, full, table.num_rows)
-    return pa.table(table.columns, schema=schema)
 
 
 def schema_alike(

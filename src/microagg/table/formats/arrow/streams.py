@@ -5,27 +5,38 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from microagg.base.errors import InputError
 from microagg.table.checks import check_names, check_rows, sha256_of
 from microagg.table.formats.arrow.files import (
-    KINDS,
+    SUFFIXES,
     Layout,
     codec_of,
     damaged,
     kind_inside,
     without_views,
 )
-from microagg.table.parts import Parts
+from microagg.table.formats.format import Parts
 
-# Of each column at a time: a row group may be larger than memory.
-_BUFFER = 1 << 18
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
 _OFFSET = 32
-# Batches beyond this many bytes are not read as a whole.
-_LARGE = 1 << 28
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is read at a time.
+
+    buffer: bytes of each column of a Parquet file, whose row groups may be larger than memory.
+    large: an Arrow batch of more bytes than this is not read as a whole.
+    """
+
+    buffer: int = 1 << 18
+    large: int = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -50,14 +61,14 @@ def listed(path: Path) -> list[Path]:
     files = [
         entry
         for entry in _entries(path)
-        if entry.is_file() and KINDS.get(entry.suffix.lower()) == "parquet"
+        if entry.is_file() and SUFFIXES.get(entry.suffix.lower()) == "parquet"
     ]
     if not files:
         raise InputError(f"there are no Parquet files in the folder {path}")
     return files
 
 
-def open_parts(path: Path) -> Parts:
+def open_parts(path: Path, limits: Limits = Limits()) -> Parts:
     """Look a table over: footers, or the batches of an Arrow file, and every byte for the hash.
 
     Read in parts, a Parquet file takes the memory of a batch and, for every column asked for, of a
@@ -74,26 +85,26 @@ def open_parts(path: Path) -> Parts:
             notes.append(f"folders inside {path.name} were not read")
     else:
         sha256 = sha256_of(path)
-    files = [_looked_at(file) for file in paths]
+    files = [_outline(file, limits) for file in paths]
     schema = _common_schema(files)
     total = sum(file.rows for file in files)
     check_rows(total, str(path))
 
     def read(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         for file in files:
-            yield from _read(file, columns, rows)
+            yield from _read(file, columns, rows, limits)
 
     layout = Layout(schema, files[0].layout.compression)
     return Parts(schema, total, sum(file.size for file in files), layout, sha256, notes, read)
 
 
-def size_of(path: Path) -> int:
+def size_of(path: Path, limits: Limits = Limits()) -> int:
     """Bytes that the table would take in memory, about; of a damaged file, those it has."""
     total = 0
     for file in listed(path):
         try:
             footer = kind_inside(file) == "parquet"
-            total += _looked_at(file).size if footer else file.stat().st_size
+            total += _outline(file, limits).size if footer else file.stat().st_size
         except InputError:
             total += file.stat().st_size
     return total
@@ -104,11 +115,11 @@ def _entries(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
 
 
-def _looked_at(path: Path) -> _File:
+def _outline(path: Path, limits: Limits) -> _File:
     kind = kind_inside(path)
     with _readable(path, kind):
         if kind == "parquet":
-            with _parquet(path) as parquet:
+            with _parquet(path, limits) as parquet:
                 schema, metadata = parquet.schema_arrow, parquet.metadata
             check_names(schema.names, str(path))
             groups = (metadata.row_group(place) for place in range(metadata.num_row_groups))
@@ -117,7 +128,7 @@ def _looked_at(path: Path) -> _File:
         else:
             schema, stored, compression = _ipc_schema(path, kind), path.stat().st_size, None
             check_names(schema.names, str(path))
-            rows = sum(batch.num_rows for batch in _ipc_batches(path, kind, [0]))
+            rows = sum(batch.num_rows for batch in _ipc_batches(path, kind, [0], limits))
     size = max(stored, rows * sum(_width(field.type) for field in schema) // 8)
     return _File(path, kind, Layout(without_views(schema), compression), rows, size)
 
@@ -157,18 +168,20 @@ def _difference(schema: pa.Schema, other: pa.Schema) -> str:
     return f"there are {len(other)} of them, not {len(schema)}"
 
 
-def _read(file: _File, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+def _read(
+    file: _File, columns: Sequence[str], rows: int, limits: Limits
+) -> Iterator[pa.RecordBatch]:
     with _readable(file.path, file.kind):
         if file.kind != "parquet":
             places = [file.layout.schema.get_field_index(name) for name in columns]
-            for batch in _ipc_batches(file.path, file.kind, places):
+            for batch in _ipc_batches(file.path, file.kind, places, limits):
                 for begin in range(0, batch.num_rows, rows):
                     part = batch.slice(begin, rows)
                     # Bytes come as they are in the file: only this shows whether they make sense.
                     part.validate(full=True)
                     yield part
             return
-        with _parquet(file.path) as parquet:
+        with _parquet(file.path, limits) as parquet:
             count = parquet.num_row_groups
             for group in range(count):
                 # One by one, so that a damaged one can be named.
@@ -177,10 +190,12 @@ def _read(file: _File, columns: Sequence[str], rows: int) -> Iterator[pa.RecordB
 
 
 @contextmanager
-def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
+def _parquet(path: Path, limits: Limits) -> Iterator["pq.ParquetFile"]:
+    import pyarrow.parquet as pq
+
     with (
         pa.OSFile(str(path)) as file,
-        pq.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as parquet,
+        pq.ParquetFile(file, buffer_size=limits.buffer, pre_buffer=False) as parquet,
     ):
         yield parquet
 
@@ -190,7 +205,9 @@ def _ipc_schema(path: Path, kind: str) -> pa.Schema:
         return (pa.ipc.open_file if kind == "arrow" else pa.ipc.open_stream)(file).schema
 
 
-def _ipc_batches(path: Path, kind: str, places: list[int]) -> Iterator[pa.RecordBatch]:
+def _ipc_batches(
+    path: Path, kind: str, places: list[int], limits: Limits
+) -> Iterator[pa.RecordBatch]:
     """The batches of a file with the columns at some places at least, one at a time in memory."""
     options = pa.ipc.IpcReadOptions(included_fields=places)
     with pa.OSFile(str(path)) as file:
@@ -199,7 +216,7 @@ def _ipc_batches(path: Path, kind: str, places: list[int]) -> Iterator[pa.Record
             return
         arrow = pa.ipc.open_file(file, options=options)
         count = arrow.num_record_batches
-        if file.size() <= count * _LARGE:
+        if file.size() <= count * limits.large:
             yield from map(arrow.get_batch, range(count))
             return
     # A window on the file takes no memory, but who cuts the file off meanwhile ends the program.

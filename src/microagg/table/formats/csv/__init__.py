@@ -1,1 +1,176 @@
-"""Text files of records."""
+"""CSV files in and out: what nobody asked to understand comes out byte for byte as it came in."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from microagg.base.progress import Report, silent
+from microagg.base.reading import Reading
+from microagg.table.formats.csv.blocks import blocks
+from microagg.table.formats.csv.columns import Column, Sketch, columns_of, layout_of
+from microagg.table.formats.csv.layout import CsvLayout, Outline, outline, reading_of, understand
+from microagg.table.formats.csv.text import as_texts, open_writer
+from microagg.table.formats.format import STANDARD_STREAM, Format, Loaded, Parts, Put, Typed
+
+_TABS = "tabs"
+
+
+@dataclass(frozen=True)
+class Csv(Format):
+    """Text files whose first line holds the column names.
+
+    block: bytes read at a time, and the longest record that can be read; dozens are read ahead, so
+        bigger ones cost memory.
+    block_per_column: thousands of columns want bigger blocks, which cost time for each of them.
+    """
+
+    name = "csv"
+    suffixes: ClassVar = {".csv": "any", ".tsv": _TABS, ".tab": _TABS, ".txt": "any", ".dat": "any"}
+    in_parts = True
+    tells_types = False
+
+    block: int = Outline.block
+    block_per_column: int = 1 << 12
+
+    def holds(self, address: str) -> bool:
+        """Files of these suffixes, and what comes through standard input and output."""
+        return address == STANDARD_STREAM or super().holds(address)
+
+    def shown(self, address: str) -> str:
+        """The name of the file."""
+        return "standard input" if address == STANDARD_STREAM else super().shown(address)
+
+    def read(
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Loaded:
+        """Read a CSV file whose first line holds the column names.
+
+        typed: the columns to understand, all of them if not given. Such a column becomes int64,
+            float64, bool, date32 or timestamp if every field that is not missing is one, and text
+            otherwise. Numbers with leading zeros or a plus sign and integers beyond 64 bits are
+            text, and so is a column of integers and decimals of which float64 cannot hold one
+            exactly. Spaces around a number do not matter. The other columns stay text as they are
+            written.
+
+        Two passes over the bytes, a third for columns that turn out to be text after all. Memory:
+        the table and a few blocks.
+        """
+        path = Path(address)
+        plan = self._outline(path, reading)
+        columns, decimal, _rows = columns_of(path, plan, reading, typed, Column, advance)
+        again = [column for column in columns if not column.finish()]
+        if again:
+            for batch in blocks(path, plan, [column.name for column in again]):
+                for column, text in zip(again, batch.columns, strict=True):
+                    column.add(text)
+            for column in again:
+                column.finish()
+        table = pa.table([pa.chunked_array(column.chunks) for column in columns], plan.names)
+        return Loaded(table, layout_of(plan, columns, decimal), plan.sha256, plan.notes)
+
+    def write(self, table: pa.Table, path: Path, layout: CsvLayout | None) -> None:
+        """Write a table, with quotes only where they are needed (see `text.open_writer`)."""
+        with open_writer(path, table.schema, layout or CsvLayout()) as put:
+            put(table)
+
+    def open_parts(
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Parts:
+        """Look a file over, two passes, and agree on types and layout as `read` does.
+
+        One pass agrees on the type of every column, and all later ones keep to it.
+        """
+        plan = self._outline(path, reading)
+        columns, decimal, rows = columns_of(path, plan, reading, typed, Sketch, advance)
+        for column in columns:
+            column.finish()
+        known = {column.name: column for column in columns}
+
+        def read(names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
+            # Blocks are cut as they were in the first pass, whichever columns are asked for: what
+            # was agreed on holds for each of them.
+            for block in blocks(path, plan, names):
+                values = [known[name].values(block.column(name)) for name in names]
+                yield pa.record_batch(values, list(names))
+
+        def understand(texts: Sequence[pa.Array]) -> list[pa.Array]:
+            return [column.values(text) for column, text in zip(columns, texts, strict=True)]
+
+        schema = pa.schema([(column.name, column.type) for column in columns])
+        layout, size = layout_of(plan, columns, decimal), self.size_of(path)
+        return Parts(schema, rows, size, layout, plan.sha256, plan.notes, read, understand)
+
+    def size_of(self, path: Path) -> int:
+        """Text takes about as much in memory as on disk."""
+        return path.stat().st_size
+
+    def open_writer(
+        self,
+        path: Path,
+        schema: pa.Schema,
+        layout: CsvLayout,
+        rows: int,
+    ) -> AbstractContextManager[Put]:
+        """Something that puts table after table into a file (see `text.open_writer`)."""
+        return open_writer(path, schema, layout)
+
+    def layout_for(self, path: Path, layout: CsvLayout | None, source: Path | None) -> CsvLayout:
+        """A suffix that promises tabs holds for the file that has it."""
+        layout = layout or CsvLayout()
+        if self._promises_tabs(path):
+            return replace(layout, delimiter="\t")
+        return replace(layout, delimiter=",") if self._promises_tabs(source) else layout
+
+    def stored(self, column: pa.ChunkedArray, name: str, layout: CsvLayout) -> pa.ChunkedArray:
+        """The texts that stand in the file."""
+        return as_texts(column, name, layout)
+
+    def reading_back(
+        self, layout: CsvLayout, numbers: Sequence[str]
+    ) -> tuple[Reading, Sequence[str]]:
+        """Numbers take a third of the memory that their texts would; all else stays text."""
+        return replace(reading_of(layout), missing_values=()), numbers
+
+    def in_types(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
+        """As it was read: a text file tells no types."""
+        return table
+
+    def readable(self, array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
+        """Texts with decimal points, and missing where a text that stands for it says so."""
+        if not pa.types.is_string(array.type):
+            return array
+        present = _without_stand_ins(array, reading)
+        return pc.replace_substring(present, ",", ".") if layout.decimal == "," else present
+
+    def for_others(self, table: pa.Table, reading: Reading, layout: CsvLayout) -> pa.Table:
+        """What the texts of untouched columns say, by the same rules as those of protected ones."""
+        columns = [
+            _understood(column.combine_chunks(), reading, layout) for column in table.columns
+        ]
+        return pa.table(columns, table.column_names)
+
+    def _outline(self, path: Path, reading: Reading) -> Outline:
+        plan = outline(path, reading)
+        return replace(plan, block=max(self.block, self.block_per_column * len(plan.names)))
+
+    def _promises_tabs(self, path: Path | None) -> bool:
+        return path is not None and self.suffixes.get(path.suffix.lower()) == _TABS
+
+
+def _understood(array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
+    if not pa.types.is_string(array.type):
+        return array
+    present = _without_stand_ins(array, reading)
+    if present.null_count == len(present):
+        return present
+    return understand(present, layout.decimal)[2]
+
+
+def _without_stand_ins(array: pa.Array, reading: Reading) -> pa.Array:
+    stand_ins = pa.array(["", *reading.missing_values], array.type)
+    return pc.if_else(pc.is_in(array, value_set=stand_ins), pa.scalar(None, array.type), array)

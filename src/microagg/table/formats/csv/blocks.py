@@ -13,22 +13,17 @@ from microagg.base.errors import InputError
 from microagg.base.progress import Report, silent
 from microagg.table.formats.csv.layout import Outline
 
-# Also the longest record that can be read. Dozens are read ahead, so bigger ones cost memory.
-_BLOCK = 1 << 19
-# Thousands of columns want bigger blocks: a block costs some time for each of them.
-_BLOCK_PER_COLUMN = 1 << 12
 _END = "end"
 
 
 def blocks(
-    path: Path, plan: Outline, names: Sequence[str], report: Report = silent
+    path: Path, plan: Outline, names: Sequence[str], advance: Report = silent
 ) -> Iterator[pa.RecordBatch]:
     """The named columns as text, batch by batch; the file's faults become one sentence each."""
     width, delimiter = len(plan.names), plan.layout.delimiter
-    block = max(_BLOCK, _BLOCK_PER_COLUMN * width)
     end = delimiter.join([_END] * width)
     fault = (
-        f"{plan.name} has a record longer than {block / 2**20:.1f} MB; a quote may never be "
+        f"{plan.name} has a record longer than {plan.block / 2**20:.1f} MB; a quote may never be "
         "closed, or the delimiter or the line ends may be unusual"
     )
 
@@ -48,7 +43,7 @@ def blocks(
             reader = arrow_csv.open_csv(
                 stream,
                 # Without threads rows are numbered, and nothing is slower by more than a third.
-                read_options=arrow_csv.ReadOptions(block_size=block, use_threads=False),
+                read_options=arrow_csv.ReadOptions(block_size=plan.block, use_threads=False),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=delimiter,
                     newlines_in_values=True,
@@ -67,7 +62,7 @@ def blocks(
                 if held is not None:
                     yield held
                 held = batch
-                report(1.0 - stream.left / plan.length)
+                advance(1.0 - stream.left / plan.length)
         except pa.ArrowException:
             raise InputError(fault) from None
         if held is None or any(column[-1].as_py() != _END for column in held.columns):

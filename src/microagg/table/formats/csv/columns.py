@@ -135,7 +135,7 @@ def columns_of(
     reading: Reading,
     typed: Collection[str] | None,
     make: type[Column],
-    report: Report,
+    advance: Report,
 ) -> tuple[list[Column], str, int]:
     """The columns after one pass, not finished yet; the decimal sign; how many records there are.
 
@@ -143,7 +143,7 @@ def columns_of(
     """
     asked = set(plan.names if typed is None else typed)
     missing = pa.array(["", *reading.missing_values], pa.string())
-    parts = blocks(path, plan, plan.names, report)
+    parts = blocks(path, plan, plan.names, advance)
     first = next(parts)
     decimal = plan.layout.decimal
     if reading.decimal is None and plan.layout.delimiter != ",":

@@ -8,7 +8,6 @@ import codecs
 import hashlib
 import io
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ import pyarrow.csv as arrow_csv
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import MISSING_VALUES, Reading
+from microagg.table.checks import check_names
 
 _DELIMITERS = (",", ";", "\t", "|")
 # Also how long the line of column names may be.
@@ -94,6 +94,7 @@ class Outline:
 
     length: how many bytes there are up to the end of the last record, blank lines left out.
     layout: that of the file; the columns have none yet.
+    block: how many bytes of records to read at a time.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Outline:
     layout: CsvLayout
     names: list[str]
     notes: list[str]
+    block: int = 1 << 19
 
 
 def outline(path: Path, reading: Reading) -> Outline:
@@ -262,15 +264,7 @@ def _column_names(file_name: str, header: str, delimiter: str) -> list[str]:
         raise InputError(
             f"{file_name} opens a quote in its first line that is never closed"
         ) from None
-    repeated = [name for name, times in Counter(names).items() if times > 1 and name]
-    if repeated:
-        shown = ", ".join(map(repr, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
-        raise InputError(f"{file_name} has more than one column of the name {shown}; rename them")
-    if "" in names:
-        raise InputError(
-            f"column {names.index('') + 1} of {len(names)} in {file_name} has no name; "
-            "give every column one"
-        )
+    check_names(names, file_name)
     return list(names)
 
 

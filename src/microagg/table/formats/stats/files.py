@@ -1,36 +1,34 @@
-"""Files of statistics packages: SPSS (.sav, .zsav), Stata (.dta) and SAS (.sas7bdat, .xpt)."""
+"""How files of statistics packages are read and written."""
 
 import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microagg.base.errors import InputError, OptionError
-from microagg.base.progress import Report, silent
-from microagg.base.reading import Loaded, Reading
+from microagg.base.errors import InputError
+from microagg.base.progress import Report
+from microagg.base.reading import Reading
 from microagg.table.checks import check_table, decoded, require, sha256_of
+from microagg.table.formats.format import Loaded
 from microagg.table.formats.stats.layout import (
     DOUBLE_TAGS,
     EXACT,
-    KINDS,
     LARGEST_DOUBLE,
     LARGEST_LONG,
     LONG_TAGS,
+    SUFFIXES,
     Layout,
     MissingCodes,
-    mask_of_missing,
     numbers_of,
     understood,
     unit_of,
     without_codes,
 )
-
-__all__ = ["KINDS", "Layout", "MissingCodes", "mask_of_missing", "read", "without_codes", "write"]
 
 _NEWEST = {"SPSS": 1, "Stata": 118, "SAS xport": 8}
 _STATA_RELEASES = {113: 8, 114: 10, 115: 12, 117: 13, 118: 14, 119: 15}
@@ -51,13 +49,13 @@ _STAMPS = {
 }
 
 
-def read(path: Path, reading: Reading, report: Report = silent) -> Loaded:
+def read(path: Path, reading: Reading, advance: Report) -> Loaded:
     """Read a file of a statistics package; its suffix says which.
 
     Empty text is a missing value, as these packages see it. Numbers of SPSS whose format has no
     decimals are whole numbers if all of them are.
     """
-    kind = _kind(path)
+    kind = SUFFIXES[path.suffix.lower()]
     sha256 = sha256_of(path)
     pyreadstat = require("pyreadstat", f"reading {kind} files", "stats-files")
     readers: dict[str, Callable[..., Any]] = {
@@ -85,24 +83,14 @@ def read(path: Path, reading: Reading, report: Report = silent) -> Loaded:
             ) from None
     if any("duplicated" in str(warning.message) for warning in warned):
         raise InputError(f"{path} has two columns of one name: rename or drop one of them")
-    report(0.5)
+    advance(0.5)
     notes: list[str] = []
     names = list(found.column_names)
     arrays = [_column(name, values.pop(name), kind, found, notes) for name in names]
     table = pa.table(arrays, names=names)
     check_table(table, str(path))
-    report(1.0)
+    advance(1.0)
     return Loaded(table, _layout(path, kind, table, found), sha256, notes)
-
-
-def _kind(path: Path) -> str:
-    kind = KINDS.get(path.suffix.lower())
-    if kind is None:
-        raise OptionError(
-            f"{path.suffix or 'no suffix'!r} is not the suffix of a file of a statistics package; "
-            f"allowed are {', '.join(KINDS)}"
-        )
-    return kind
 
 
 def _packed(path: Path) -> int:
@@ -184,11 +172,7 @@ def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
     the labels, and plain missing values instead of missing codes. Moments are kept to the
     millisecond, those with a time zone in UTC.
     """
-    kind = _kind(path)
-    if kind == "SAS":
-        raise OptionError(
-            ".sas7bdat files can be read but not written; write .xpt, .sav or .dta instead"
-        )
+    kind = SUFFIXES[path.suffix.lower()]
     pyreadstat = require("pyreadstat", f"writing {kind} files", "stats-files")
     polars = require("polars", f"writing {kind} files", "stats-files")
     layout = layout or Layout(kind, _NEWEST[kind])
@@ -200,10 +184,11 @@ def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
     frame = polars.DataFrame(
         [_series(polars, name, column, layout) for name, column in columns.items()]
     )
-    settings: dict[str, Any] = {
+    settings = {
         "file_label": layout.file_label,
         "column_labels": {name: layout.labels.get(name) for name in columns},
         "variable_format": _formats(table, layout),
+        **_WRITERS[kind].settings(table, layout, same, path),
     }
     if kind != "SAS xport":
         settings["variable_value_labels"] = {
@@ -211,40 +196,7 @@ def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
             for name in sorted(same & layout.value_labels.keys())
             if kind == "SPSS" or frame[name].dtype != polars.String
         }
-    if kind == "SPSS":
-        zlib = path.suffix.lower() == ".zsav"
-        settings |= {
-            "compress": zlib,
-            "row_compress": not zlib and layout.version != 0,
-            "note": list(layout.notes),
-            "missing_ranges": {
-                name: _ranges(codes) for name, codes in layout.missing_codes.items() if name in same
-            },
-            "variable_measure": {
-                name: measure
-                for name, measure in layout.measures.items()
-                if name in same and measure in ("nominal", "ordinal", "scale")
-            },
-            "variable_display_width": layout.widths,
-        }
-        put = pyreadstat.write_sav
-    elif kind == "Stata":
-        settings |= {
-            "version": _release(table, layout),
-            "missing_user_values": {
-                name: list(letters) for name, letters in layout.tags.items() if name in same
-            },
-        }
-        put = pyreadstat.write_dta
-    else:
-        settings |= {
-            "table_name": layout.table_name,
-            "file_format_version": layout.version,
-            "variable_informat": {
-                name: shown for name, shown in layout.informats.items() if name in same
-            },
-        }
-        put = pyreadstat.write_xport
+    put = getattr(pyreadstat, _WRITERS[kind].put)
     try:
         put(frame, path, **settings)
     # What the library beneath says may quote a value.
@@ -254,6 +206,51 @@ def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
             "letters, digits and _ that begin with a letter, and texts and labels not too long"
         ) from None
     _without_clock(path, kind)
+
+
+def _spss_settings(_table: pa.Table, layout: Layout, same: set[str], path: Path) -> dict[str, Any]:
+    zlib = path.suffix.lower() == ".zsav"
+    return {
+        "compress": zlib,
+        "row_compress": not zlib and layout.version != 0,
+        "note": list(layout.notes),
+        "missing_ranges": {
+            name: _ranges(codes) for name, codes in layout.missing_codes.items() if name in same
+        },
+        "variable_measure": {
+            name: measure
+            for name, measure in layout.measures.items()
+            if name in same and measure in ("nominal", "ordinal", "scale")
+        },
+        "variable_display_width": layout.widths,
+    }
+
+
+def _stata_settings(table: pa.Table, layout: Layout, same: set[str], _path: Path) -> dict[str, Any]:
+    letters = {name: list(tags) for name, tags in layout.tags.items() if name in same}
+    return {"version": _release(table, layout), "missing_user_values": letters}
+
+
+def _sas_settings(_table: pa.Table, layout: Layout, same: set[str], _path: Path) -> dict[str, Any]:
+    return {
+        "table_name": layout.table_name,
+        "file_format_version": layout.version,
+        "variable_informat": {
+            name: shown for name, shown in layout.informats.items() if name in same
+        },
+    }
+
+
+class _Writer(NamedTuple):
+    put: str
+    settings: Callable[[pa.Table, Layout, set[str], Path], dict[str, Any]]
+
+
+_WRITERS = {
+    "SPSS": _Writer("write_sav", _spss_settings),
+    "Stata": _Writer("write_dta", _stata_settings),
+    "SAS xport": _Writer("write_xport", _sas_settings),
+}
 
 
 def _translated(layout: Layout, kind: str) -> Layout:

@@ -16,7 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-KINDS = {".sav": "SPSS", ".zsav": "SPSS", ".dta": "Stata", ".sas7bdat": "SAS", ".xpt": "SAS xport"}
+SUFFIXES = {
+    ".sav": "SPSS",
+    ".zsav": "SPSS",
+    ".dta": "Stata",
+    ".sas7bdat": "SAS",
+    ".xpt": "SAS xport",
+}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Stata keeps .a to .z just above the largest number of a type: these are the codes of long and
 # double, the two types that can hold every Stata number.
@@ -55,7 +61,7 @@ class MissingCodes:
 class Layout:
     """What a file of the same kind needs to look alike; most of it by the name of the column.
 
-    kind: one of KINDS.
+    kind: SPSS, Stata, SAS or SAS xport.
     version: of a .dta or .xpt file; of SPSS the compression (0 none, 1 by rows, 2 zlib).
     types: of the columns as they were read; what is said of a column holds while its type does.
     tags: of Stata, the letters of the extended missing values that a column uses.

@@ -1,6 +1,5 @@
 import datetime as dt
 import decimal
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
-from microagg.table import recount_parts
-from microagg.table.recount import count_alike
-from microagg.table.recount_parts import count_parts
+from microagg.table import classes
+from microagg.table.classes import count_classes, count_classes_in_parts
+from tests.table.test_classes import each_size
 
 NAN = float("nan")
 COLUMNS = {
@@ -63,46 +62,42 @@ def tables(draw):
     return names, parts
 
 
-def sizes(alike):
-    assert alike.units is alike.sizes
-    return sorted(alike.sizes.tolist())
+# Blocks of a few lines, and files of a few blocks.
+SMALL = [{"block_rows": 7}, {"block_rows": 7, "file_bytes": 128}]
+small = pytest.mark.parametrize("limits", SMALL, ids=["memory", "disk"])
 
 
-@pytest.fixture(params=["memory", "disk"])
-def small(request, monkeypatch):
-    """Blocks of a few lines, and files of a few blocks."""
-    monkeypatch.setattr(recount_parts, "_BLOCK", 7)
-    if request.param == "disk":
-        monkeypatch.setattr(recount_parts, "_FILE_BYTES", 128)
-
-
-@pytest.mark.usefixtures("small")
-def test_as_in_memory(tmp_path):
+@small
+def test_as_in_memory(tmp_path, limits):
     @given(tables())
     @settings(max_examples=200, deadline=None)
     def check(drawn):
         names, parts = drawn
         whole = pa.Table.from_batches(parts)
-        known = sizes(count_alike(whole, names))
-        assert sizes(count_parts(parts, names, whole.num_rows, tmp_path)) == known
+        known = each_size(count_classes(whole, names))
+        counted = count_classes_in_parts(parts, names, whole.num_rows, tmp_path, **limits)
+        assert each_size(counted) == known
         sliced = [part.slice(start, 3) for part in parts for start in range(0, part.num_rows, 3)]
-        assert sizes(count_parts(sliced[::-1], names, whole.num_rows, tmp_path)) == known
+        counted = count_classes_in_parts(sliced[::-1], names, whole.num_rows, tmp_path, **limits)
+        assert each_size(counted) == known
+        assert counted.k == known[0]
 
     check()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("most", [1, 2, 40])
-@pytest.mark.usefixtures("small")
-def test_equal_hashes_of_different_records(tmp_path, monkeypatch, most):
+@small
+def test_equal_hashes_of_different_records(tmp_path, monkeypatch, most, limits):
     def weak(entries, hashes):
         hashes[:] = (entries[:, 1].view(np.uint64) % np.uint64(most)) << np.uint64(55)
 
-    monkeypatch.setattr(recount_parts, "_hash", weak)
+    monkeypatch.setattr(classes, "hash_lines", weak)
     rng = np.random.default_rng(most)
     table = pa.table({"x": rng.integers(0, 40, 500), "y": rng.integers(0, 3, 500)})
-    found = count_parts(table.to_batches(max_chunksize=33), ["x", "y"], 500, tmp_path)
-    assert sizes(found) == sizes(count_alike(table, ["x", "y"]))
+    batches = table.to_batches(max_chunksize=33)
+    counted = count_classes_in_parts(batches, ["x", "y"], 500, tmp_path, **limits)
+    assert each_size(counted) == each_size(count_classes(table, ["x", "y"]))
 
 
 def test_many_columns_have_more_masks(tmp_path):
@@ -110,28 +105,29 @@ def test_many_columns_have_more_masks(tmp_path):
     whole = pa.table(
         [pa.array([None if place % 7 else 0, 0, None, 0]) for place in range(130)], names
     )
-    known = sizes(count_alike(whole, names))
-    assert sizes(count_parts(whole.to_batches(), names, 4, tmp_path)) == known == [1, 1, 2]
+    known = each_size(count_classes(whole, names))
+    counted = count_classes_in_parts(whole.to_batches(), names, 4, tmp_path)
+    assert each_size(counted) == known == [1, 1, 2]
 
 
 def test_files_stay_small_where_a_class_is_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(recount_parts, "_FILE_BYTES", 1 << 16)
     largest = []
-    collapsed = recount_parts._collapsed
+    collapsed = classes._collapsed
 
     def watched(entries, bits=0):
         largest.append(len(entries))
         return collapsed(entries, bits)
 
-    monkeypatch.setattr(recount_parts, "_collapsed", watched)
+    monkeypatch.setattr(classes, "_collapsed", watched)
     table = pa.table({"x": np.arange(300_000) % 3})
-    found = count_parts(table.to_batches(), ["x"], 300_000, tmp_path)
-    assert found.sizes.tolist() == [100_000] * 3
+    batches = table.to_batches()
+    counted = count_classes_in_parts(batches, ["x"], 300_000, tmp_path, file_bytes=1 << 16)
+    assert each_size(counted) == [100_000] * 3
     assert sum(largest) < 300_000 + 100
 
 
-@pytest.mark.usefixtures("small")
-def test_nothing_remains_after_a_failure(tmp_path):
+@small
+def test_nothing_remains_after_a_failure(tmp_path, limits):
     part = pa.record_batch({"x": np.arange(100)})
 
     def failing():
@@ -139,17 +135,17 @@ def test_nothing_remains_after_a_failure(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        count_parts(failing(), ["x"], 200, tmp_path)
+        count_classes_in_parts(failing(), ["x"], 200, tmp_path, **limits)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("small")
-def test_shares_done_ascend(tmp_path, threads):
+@small
+def test_shares_done_ascend(tmp_path, threads, limits):
     part = pa.record_batch({"x": np.arange(100)})
     for count in (1, 2):
         threads(count)
         shares: list[float] = []
-        count_parts([part], ["x"], 100, tmp_path, shares.append)
+        count_classes_in_parts([part], ["x"], 100, tmp_path, shares.append, **limits)
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
 
@@ -157,20 +153,21 @@ def test_shares_done_ascend(tmp_path, threads):
 def test_what_cannot_be_compared_is_named(tmp_path):
     part = pa.record_batch({"x": pa.array([[4711], [1]])})
     with pytest.raises(InputError, match="column 'x' is of type list") as caught:
-        count_parts([part], ["x"], 2, tmp_path)
+        count_classes_in_parts([part], ["x"], 2, tmp_path)
     assert "4711" not in str(caught.value)
     assert caught.value.__suppress_context__
 
 
 def test_no_parts_no_rows_no_columns(tmp_path):
     part = pa.record_batch({"x": pa.array([1, 2, 3])})
-    assert count_parts([], ["x"], 0, tmp_path).sizes.size == 0
-    assert count_parts([part.slice(0, 0)], ["x"], 0, tmp_path).sizes.size == 0
-    assert count_parts([part], [], 3, tmp_path).sizes.tolist() == [3]
+    for batches in ([], [part.slice(0, 0)]):
+        counted = count_classes_in_parts(batches, ["x"], 0, tmp_path)
+        assert (counted.count, counted.rows, counted.k) == (0, 0, 0)
+    assert each_size(count_classes_in_parts([part], [], 3, tmp_path)) == [3]
 
 
-def test_more_rows_than_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(recount_parts, "_FILE_BYTES", 1 << 12)
+def test_more_rows_than_said(tmp_path):
     part = pa.record_batch({"x": np.arange(1000) // 5})
-    for told in (1, 300):
-        assert count_parts([part] * 3, ["x"], told, Path(tmp_path)).sizes.tolist() == [15] * 200
+    for said in (1, 300):
+        counted = count_classes_in_parts([part] * 3, ["x"], said, tmp_path, file_bytes=1 << 12)
+        assert each_size(counted) == [15] * 200

@@ -9,10 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
-from microagg.table.recount import class_of, count_alike
+from microagg.table.classes import Classes, class_of, count_classes
 from tests.naive.protect import recount
 
 NAN = float("nan")
+
+
+def each_size(classes):
+    """The size of every class, ascending."""
+    assert (np.diff(classes.sizes) > 0).all()
+    return np.repeat(classes.sizes, classes.times).tolist()
 
 
 @given(
@@ -35,11 +41,14 @@ def test_as_counted_by_hand(rows):
     table = pa.table([pa.array(column) for column in columns], names)
     keys = [row[:3] for row in rows]
     for owners in (None, entities):
-        alike = count_alike(table, names, None if owners is None else np.array(owners))
+        classes = count_classes(table, names, None if owners is None else np.array(owners))
         sizes, k = recount(keys, owners)
-        assert sorted(alike.sizes.tolist()) == sizes
-        assert alike.k == k
-        assert alike.unique == sum(size == 1 for size in sizes)
+        assert each_size(classes) == sizes
+        assert classes.k == k
+        assert classes.unique == sum(size == 1 for size in sizes)
+        assert (classes.count, classes.rows) == (len(sizes), len(rows))
+        assert (classes.smallest, classes.largest) == (sizes[0], sizes[-1])
+        assert classes.median == np.median(sizes)
     labels = class_of(table, names)
     assert sorted(set(labels)) == list(range(len(set(keys))))
     assert len(set(zip(labels, keys, strict=True))) == len(set(keys))
@@ -48,7 +57,7 @@ def test_as_counted_by_hand(rows):
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()])
 def test_there_is_one_zero_and_one_nan(kind):
     table = pa.table({"x": pa.array([0.0, -0.0, NAN, -NAN, NAN, None], kind)})
-    assert sorted(count_alike(table, ["x"]).sizes.tolist()) == [1, 2, 3]
+    assert each_size(count_classes(table, ["x"])) == [1, 2, 3]
     assert Counter(class_of(table, ["x"]).tolist()) == Counter([0, 0, 1, 1, 1, 2])
 
 
@@ -73,7 +82,7 @@ def test_there_is_one_zero_and_one_nan(kind):
 )
 def test_columns_of_any_kind(column):
     table = pa.table({"x": column})
-    assert sorted(count_alike(table, ["x"]).sizes.tolist()) == [1, 2]
+    assert each_size(count_classes(table, ["x"])) == [1, 2]
     labels = class_of(table, ["x"]).tolist()
     assert labels[0] == labels[2] != labels[1]
 
@@ -86,5 +95,14 @@ def test_what_cannot_be_compared_is_named():
 
 def test_no_value_equals_no_value():
     table = pa.table({"x": pa.nulls(3), "y": pa.array([None, None, 1])})
-    assert count_alike(table, ["x"]).sizes.tolist() == [3]
-    assert sorted(count_alike(table, ["x", "y"]).sizes.tolist()) == [1, 2]
+    assert each_size(count_classes(table, ["x"])) == [3]
+    assert each_size(count_classes(table, ["x", "y"])) == [1, 2]
+
+
+def test_classes_by_their_sizes():
+    classes = Classes.of(np.array([3, 1, 3, 2, 1, 1]), units=np.array([2, 1, 1, 2, 1, 1]))
+    assert classes.sizes.tolist() == [1, 2, 3]
+    assert classes.times.tolist() == [3, 1, 2]
+    assert (classes.k, classes.count, classes.rows, classes.unique) == (1, 6, 11, 3)
+    assert (classes.smallest, classes.median, classes.largest) == (1, 1.5, 3)
+    assert Classes.of(np.array([5, 7, 6])).k == 5

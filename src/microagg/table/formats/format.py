@@ -1,0 +1,178 @@
+"""What every kind of file or database answers; each has a module of its own beside this one."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.base.progress import Report, silent
+from microagg.base.reading import Reading
+from microagg.table.checks import cast_like
+
+# Standard input or standard output.
+STANDARD_STREAM = "-"
+# The named columns, in any order and perhaps among others, in batches of about so many rows.
+Read = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
+# The columns of a text file to understand, None for all; the others stay text as they are.
+Typed = Collection[str] | None
+# What puts the next rows into a file.
+Put = Callable[[pa.Table], None]
+
+
+@dataclass
+class Loaded:
+    """A table as it was read.
+
+    table: every column. In a text file those that nobody asked to understand stay text, exactly as
+        they were written.
+    layout: what else a file of the same kind needs to be written like this one: delimiter, labels,
+        ...; belongs to the format.
+    sha256: of the file's bytes, or of the table's content where there is no file.
+    """
+
+    table: pa.Table
+    layout: Any
+    sha256: str
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A table that a format can read in parts: like `Loaded`, with a way to the records instead.
+
+    size: the bytes it would take in memory, about.
+    understand: where files tell no types, what texts of all columns say, in those of the schema.
+    """
+
+    schema: pa.Schema
+    rows: int
+    size: int
+    layout: Any
+    sha256: str
+    notes: list[str]
+    read: Read
+    understand: Callable[[Sequence[pa.Array]], list[pa.Array]] | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file or database. What a format does not say itself holds as it is said here.
+
+    A format that can be registered says `name`, `suffixes` (or `holds`), `read` and, for files,
+    `write`; one with `in_parts` says `open_parts`, `size_of` and `open_writer` too. Layouts are
+    its own: nobody else looks into them.
+
+    name: what an `Origin` calls it.
+    suffixes: those of its files, and which kind of file each asks for.
+    only_read: suffixes of files that cannot be written, and what to write instead.
+    is_file: whether an address is the path of a file.
+    in_parts: whether tables can be read and written part by part.
+    in_folders: whether a folder of its files is one table.
+    tells_types: whether a file says of which type its columns are.
+    """
+
+    name: ClassVar[str] = "frame"
+    suffixes: ClassVar[Mapping[str, str]] = {}
+    only_read: ClassVar[Mapping[str, str]] = {}
+    is_file: ClassVar[bool] = True
+    in_parts: ClassVar[bool] = False
+    in_folders: ClassVar[bool] = False
+    tells_types: ClassVar[bool] = True
+
+    def holds(self, address: str) -> bool:
+        """Whether something at this address is of this format."""
+        return Path(address).suffix.lower() in self.suffixes
+
+    def shown(self, address: str) -> str:
+        """What to call an address in print: no folders, no passwords."""
+        return Path(address).name
+
+    def read(
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Loaded:
+        """Read all of it. typed: the columns of a text file to understand, None for all."""
+        raise NotImplementedError
+
+    def write(self, table: pa.Table, path: Path, layout: Any) -> None:
+        """Write a file; equal tables give equal bytes. layout: as `layout_for` gives it."""
+        raise NotImplementedError
+
+    def files_of(self, path: Path) -> list[Path]:
+        """The files that a table at a path is made of."""
+        return [path]
+
+    def open_parts(
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
+    ) -> Parts:
+        """Look a table over that is to be read in parts; arguments as in `read`."""
+        raise NotImplementedError
+
+    def size_of(self, path: Path) -> int:
+        """Bytes that the table at a path would take in memory, about, at the cost of a look."""
+        raise NotImplementedError
+
+    def open_writer(
+        self, path: Path, schema: pa.Schema, layout: Any, rows: int
+    ) -> AbstractContextManager[Put]:
+        """Something that puts table after table into a file of so many rows in all.
+
+        schema: as `written_schema` gives it.
+        """
+        raise NotImplementedError
+
+    def written_schema(self, path: Path, schema: pa.Schema) -> pa.Schema:
+        """The columns as a file that is written in parts holds them: dictionaries spelt out."""
+        return spelt_out(schema)
+
+    def layout_for(self, path: Path, layout: Any, source: Path | None) -> Any:
+        """How a file is to be laid out.
+
+        layout, source: those of an input of the same format, None without one.
+        """
+        return layout
+
+    def stored(self, column: pa.ChunkedArray, name: str, layout: Any) -> pa.ChunkedArray:
+        """A column as a file holds it."""
+        return column
+
+    def reading_back(self, layout: Any, numbers: Sequence[str]) -> tuple[Reading, Typed]:
+        """How to read what was written with a layout, and the columns to understand.
+
+        numbers: columns of numbers without gaps, as far as is known.
+        """
+        return Reading(), None
+
+    def in_types(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
+        """What was read back in the types it was written from, as far as the file can tell them."""
+        return cast_like(table, schema)
+
+    def readable(self, array: pa.Array, reading: Reading, layout: Any) -> pa.Array:
+        """A column that was left as it is in the file, to be read but not to be written."""
+        return array
+
+    def declared_missing(self, array: pa.Array, name: str, layout: Any) -> NDArray[np.bool_] | None:
+        """Where a column holds codes that its file declares to be missing values."""
+        return None
+
+    def keeps(self, path: Path, layout: Any) -> bool:
+        """Whether what only this layout explains can stay as it is in a file of this format."""
+        return True
+
+    def for_others(self, table: pa.Table, reading: Reading, layout: Any) -> pa.Table:
+        """The table without what only this format understands."""
+        return table
+
+
+def spelt_out(
+    schema: pa.Schema, which: Callable[[pa.DictionaryType], bool] = lambda _: True
+) -> pa.Schema:
+    """The columns with (some) dictionaries as the values they stand for."""
+    for place, each in enumerate(schema):
+        if pa.types.is_dictionary(each.type) and which(each.type):
+            schema = schema.set(place, each.with_type(each.type.value_type))
+    return schema
