@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 import microagg
-from microagg.actions.protect import group, publish_columns, read_columns, settled, weights_of
+from microagg.actions.protect import group, publish_columns, read_columns, weights_of
 from microagg.base.errors import OptionError
 from microagg.base.progress import watch
-from microagg.base.recipe import Recipe
+from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.columns.coded import Coded
 from microagg.columns.published import total_loss
 from microagg.grouping.methods import find
@@ -63,6 +63,7 @@ class Comparison:
         write(_story(self), Path(path))
 
 
+@describe_settings(without=("k", "method"))
 def compare(
     table: Any,
     ks: Sequence[int] = (3, 5, 10),
@@ -70,7 +71,7 @@ def compare(
     *,
     recipe: Recipe | None = None,
     progress: bool | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Comparison:
     """Group a table by several methods and k, and judge what each would publish. Writes nothing.
 
@@ -80,9 +81,9 @@ def compare(
         raise OptionError("name at least one k and one method, for example 3,5,10 and mdav,tsp")
     for method in methods:
         find(method)
-    base = settled(recipe, settings)
+    base = Recipe.from_settings(settings, recipe)
     recipes = [
-        settled(base, {"k": k, "method": method})
+        Recipe.from_settings({"k": k, "method": method}, base)
         for method in dict.fromkeys(methods)
         for k in dict.fromkeys(ks)
     ]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import microagg
-from microagg.actions.protect import notes_on, settled
+from microagg.actions.protect import notes_on
 from microagg.base.certificate import Certificate, Check
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.files import whole_path
@@ -106,7 +106,7 @@ def protect_large(
     by cell by the recipe's method, so there is a little more loss than on the whole. Needs disk
     space beside the target for the quasi-identifiers twice.
     """
-    recipe = settled(recipe, settings)
+    recipe = Recipe.from_settings(settings, recipe)
     _check_memory(memory)
     path = Path(target)
     origin_path = Path(source)

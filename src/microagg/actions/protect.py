@@ -1,7 +1,7 @@
 """The journey of a table: in, grouped, replaced, checked, out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import microagg
 from microagg.base.certificate import Certificate
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import watch
-from microagg.base.recipe import Recipe
+from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.columns.coded import Coded, encode
 from microagg.columns.coding import Coding
 from microagg.columns.points import as_matrix
@@ -37,6 +37,7 @@ from microagg.table.recount import class_of
 _MEASURED_UNASKED = 100_000
 
 
+@describe_settings()
 def protect(
     table: Any,
     *,
@@ -44,13 +45,12 @@ def protect(
     measures: bool | None = None,
     prove: float = 0.0,
     progress: bool | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Release:
     """Protect a table: records that others may recognise are grouped, and groups publish one value.
 
     table: a pandas, Polars or Arrow table, the path of a file or the URL of a database table.
-    recipe: every setting; see `Recipe`, which also says what `settings` there are. Both may be
-        given: settings go before the recipe's own.
+    recipe: every setting. Both may be given: settings go before the recipe's own.
     measures: judge risk and utility for the report; None does so up to 100,000 records, for it can
         take longer than the rest. `assess` measures any release later.
     prove: spend up to so many seconds to prove how far from the least possible loss the groups are.
@@ -59,7 +59,7 @@ def protect(
     The release has the same rows in the same order, without the identifiers; columns that nobody
     asked to protect are the same as before. It never holds the original.
     """
-    recipe = settled(recipe, settings)
+    recipe = Recipe.from_settings(settings, recipe)
     with watch("reading", progress) as report:
         reading = recipe.reading.as_reading()
         source = open_table(table, reading, typed=recipe.quasi_identifiers, report=report)
@@ -72,18 +72,6 @@ def protect(
         measures = len(grouped.partition) <= _MEASURED_UNASKED
     above = _above_optimum(columns, recipe, grouped, prove, progress) if prove else None
     return _released(source, recipe, grouped, published, measures, above, progress)
-
-
-def settled(recipe: Recipe | None, settings: Mapping[str, Any]) -> Recipe:
-    """The recipe, with single settings put before its own."""
-    if recipe is None:
-        return Recipe(**settings)
-    if not isinstance(recipe, Recipe):
-        raise OptionError(
-            f"recipe must be a Recipe, but an object of type {type(recipe).__name__} arrived; "
-            'Recipe.read("recipe.toml") reads one'
-        )
-    return Recipe(**{**recipe.model_dump(exclude_unset=True), **settings}) if settings else recipe
 
 
 def read_columns(source: Opened, recipe: Recipe) -> list[Coded]:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.actions.large import certificate_in_parts, plan_path
-from microagg.actions.protect import settled
 from microagg.base.certificate import Certificate, Check
 from microagg.base.errors import InputError, OptionError
 from microagg.base.files import whole_path
@@ -165,7 +164,7 @@ def protect(
         plan = Plan.from_json(_text_of(Path(plan)))
     if plan is not None and recipe is None and not settings:
         recipe = plan.recipe
-    recipe = settled(recipe, settings)
+    recipe = Recipe.from_settings(settings, recipe)
     check_suitable(recipe)
     if plan is not None and plan.recipe.to_dict() != recipe.to_dict():
         raise OptionError("the plan was made with another recipe; take that one, or plan anew")

@@ -1,7 +1,7 @@
 """A column as numbers, and numbers as a column again: the kinds of quasi-identifiers."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
 from microagg.columns.text import as_understood, refuse_disguised
+from microagg.columns.told import Kind
 
 _CATEGORIES = ("ordinal", "nominal", "boolean")
 _TICKS_A_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
@@ -81,6 +82,10 @@ def encode(
         array = pc.if_else(pa.array(declared_missing), pa.scalar(None, array.type), array)
     if kind is None:
         kind = "ordinal" if order is not None else kind_of(name, array)
+    if kind not in get_args(Kind):
+        raise OptionError(
+            f"kinds says that {name!r} is {kind!r}; there are {', '.join(get_args(Kind))}"
+        )
     if is_category(kind):
         return _categories(name, array, kind, order)
     text = array.type if _is_text(array.type) else None
