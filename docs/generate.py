@@ -21,7 +21,7 @@ def methods_page() -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for method in all_methods():
-        options = "; ".join(f"`{name}`: {meaning}" for name, meaning in method.options.items())
+        options = "; ".join(f"`{option.name}`: {option.meaning}" for option in method.options)
         cells = (f"`{method.name}`", method.description, method.time, method.paper, options)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from microagg.base.recipe import Recipe
     from microagg.grouping.bound.lower_bound import Bound, lower_bound
     from microagg.grouping.doors import partition, partition_columns, partition_many
-    from microagg.grouping.methods import methods
+    from microagg.grouping.method import Method
+    from microagg.grouping.methods import methods, register_method
     from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.measure.loss import information_loss
     from microagg.release.assessment import Assessment, assess
@@ -28,6 +29,7 @@ __all__ = [
     "Assessment",
     "Bound",
     "LargeRelease",
+    "Method",
     "MicroaggError",
     "Partition",
     "Recipe",
@@ -47,6 +49,7 @@ __all__ = [
     "protect",
     "protect_large",
     "proximity_centroids",
+    "register_method",
     "spark",
     "tune_proximity",
 ]
@@ -56,6 +59,7 @@ _HOMES = {
     "Assessment": "microagg.release.assessment",
     "Bound": "microagg.grouping.bound.lower_bound",
     "LargeRelease": "microagg.actions.large",
+    "Method": "microagg.grouping.method",
     "MicroaggError": "microagg.base.errors",
     "Partition": "microagg.base.groups",
     "Recipe": "microagg.base.recipe",
@@ -74,6 +78,7 @@ _HOMES = {
     "protect": "microagg.actions.protect",
     "protect_large": "microagg.actions.large",
     "proximity_centroids": "microagg.aggregation.proximity",
+    "register_method": "microagg.grouping.methods",
     "tune_proximity": "microagg.actions.tune",
 }
 

@@ -16,6 +16,7 @@ from microagg.columns.coded import Coded
 from microagg.columns.points import as_matrix
 from microagg.engine.survey import check_suitable
 from microagg.grouping.doors import partition
+from microagg.grouping.methods import resolve
 from microagg.kernels.compiling import seconds_compiling
 from microagg.table.frames import Frame
 from microagg.table.opening import Opened, check_columns, open_table
@@ -112,14 +113,9 @@ def _planned(source: Opened, recipe: Recipe, rows: int, size: int | None) -> Pla
 
 def _tried(points: NDArray[np.float64], recipe: Recipe, rows: int) -> tuple[str, float | None]:
     """The method for all records, and its time: measured on samples, drawn out to all."""
-    from microagg.grouping.methods import find
-
     n, width = points.shape
-    chosen = find(recipe.method)
-    name = chosen.choose(rows, width, recipe.k, False) if chosen.choose else chosen.name
-    options = recipe.method_options()
-    if name != recipe.method:
-        options = {each: told for each, told in options.items() if each in find(name).options}
+    chosen = resolve(recipe.method, recipe.method_options(), rows, width, recipe.k)
+    name = chosen.method.name
     rng = np.random.default_rng(recipe.seed)
     sizes = sorted({min(n, size) for size in _SAMPLES})
     times = []
@@ -135,7 +131,7 @@ def _tried(points: NDArray[np.float64], recipe: Recipe, rows: int) -> tuple[str,
                     name,
                     standardize=False,
                     progress=False,
-                    **options,
+                    **chosen.options,
                 )
                 took = time.perf_counter() - started - (seconds_compiling() - compiled)
         except MicroaggError:

@@ -22,7 +22,7 @@ from microagg.columns.coding import Coding
 from microagg.engine.strata import Strata
 from microagg.engine.survey import Survey, bad_weights, piece
 from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
-from microagg.grouping.methods import check_options, find
+from microagg.grouping.methods import Resolved, resolve
 
 # Numbers in a cell: enough that its borders cost little, few enough that a cell is quickly done.
 _CELL_NUMBERS = 1 << 21
@@ -68,18 +68,18 @@ class Plan:
     @property
     def called(self) -> str:
         """The method, and whether a search goes on from it."""
-        refined = self.recipe.refine is not False and self.method != "search"
-        return f"{self.method}+search" if refined else self.method
+        return self._resolved().called
 
     @property
     def options(self) -> dict[str, Any]:
         """What the method is told."""
-        options = self.recipe.method_options()
-        if self.method == self.recipe.method:
-            return options
-        # What moves the choice of a method means nothing to some of the chosen.
-        shared = set(find(self.recipe.method).options) - set(find(self.method).options)
-        return {name: value for name, value in options.items() if name not in shared}
+        return self._resolved().options
+
+    def _resolved(self) -> Resolved:
+        """The method for the table as a whole."""
+        recipe, options = self.recipe, self.recipe.method_options()
+        width = self.width
+        return resolve(recipe.method, options, self.rows, width, recipe.k, refine=recipe.refine)
 
     @property
     def n_cells(self) -> int:
@@ -242,11 +242,7 @@ def make_plan(survey: Survey, source: Mapping[str, Any], cell_rows: int | None =
     if recipe.weights is not None and survey.weight == 0.0:
         raise bad_weights(recipe.weights)
     plan = Plan(recipe, source, "", n, 0, codings, (), np.zeros(0, np.int64), 0)
-    method = find(recipe.method)
-    if method.choose is not None:
-        method = find(method.choose(n, plan.width, recipe.k, False))
-    plan = replace(plan, method=method.name)
-    check_options(method, plan.options)
+    plan = replace(plan, method=plan._resolved().method.name)
     least, most = _CELL_ROWS
     capacity = cell_rows or int(np.clip(_CELL_NUMBERS // plan.width, least, most))
     capacity = max(capacity, 4 * recipe.k)
