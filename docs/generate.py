@@ -15,7 +15,7 @@ def methods_page() -> str:
         'Mortazavi, "Improved',
         'Univariate Microaggregation for Integer Values"; RepOrdMic is Mortazavi\'s "Repeated '
         'record ordering"; P3M is the',
-        "paper on proximity-aware centroids.",
+        "paper on proximity-aware centroids. [A method of your own](extending.md) takes one entry.",
         "",
         "| method | what it does | time | from | options |",
         "| --- | --- | --- | --- | --- |",

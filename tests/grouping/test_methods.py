@@ -10,7 +10,7 @@ import pytest
 
 import microagg
 from microagg.base.errors import MicroaggError, OptionError, PromiseError
-from microagg.grouping.method import Option, Task, number, whole
+from microagg.grouping.method import Option, number, whole
 from microagg.grouping.methods import all_methods, find, resolve
 
 ROOT = Path(__file__).parents[2]
@@ -230,8 +230,7 @@ def test_the_name_of_another_method_is_refused(tmp_path, package):
     assert "there is already a method 'mdav'" in done.stderr
 
 
-def test_errors_are_ours():
+def test_a_name_that_is_none():
     for name in ("nonsense", 3, None):
         with pytest.raises(MicroaggError, match="there is no method"):
             find(name)
-    assert isinstance(Task(np.ones((4, 1)), 2, np.random.default_rng(0)).options, dict)

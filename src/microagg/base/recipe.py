@@ -8,26 +8,10 @@ import tomllib
 from collections.abc import Callable, Container, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    Self,
-    TypedDict,
-    TypeVar,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypedDict, TypeVar, get_type_hints
 
 import tomli_w
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 

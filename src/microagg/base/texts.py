@@ -11,7 +11,7 @@ from typing import Any
 from microagg.base.errors import OptionError
 
 Parse = Callable[[Sequence[str], str], Any]
-_NUMBER = re.compile(r"[+-]?(\d+|\d+\.\d*|\.\d+|\d+(\.\d*)?e[+-]?\d+|\.\d+e[+-]?\d+)", re.A | re.I)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def one(texts: Sequence[str], _option: str) -> Any:

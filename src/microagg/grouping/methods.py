@@ -61,14 +61,15 @@ def find(name: str) -> Method:
     """The method of this name, or a sentence with the nearest names."""
     if name in _own_methods():
         return _own_methods()[name]
-    # Only the one that is asked for: another that is broken is no reason to stop.
-    entries = entry_points(group=ENTRY_POINTS)
-    for entry in entries:
-        if entry.name == name:
-            _load(entry)
     if name not in _registered:
-        known = dict.fromkeys([*_own_methods(), *_registered, *entries.names])
-        raise OptionError(f"there is no method {name!r}; {near_names(name, known)}")
+        entries = entry_points(group=ENTRY_POINTS)
+        # Only the one that is asked for: another that is broken is no reason to stop.
+        for entry in entries:
+            if entry.name == name:
+                _load(entry)
+        if name not in _registered:
+            known = dict.fromkeys([*_own_methods(), *_registered, *entries.names])
+            raise OptionError(f"there is no method {name!r}; {near_names(name, known)}")
     return _registered[name]
 
 

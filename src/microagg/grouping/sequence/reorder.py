@@ -387,8 +387,9 @@ def _by_walk(group: Callable[..., Groups]) -> Callable[[Task], Groups]:
     """A method that walks the groups of another, each to the nearest next, and splits the walk."""
 
     def walk(task: Task) -> Groups:
-        order, sizes = group(task.records, task.k)
-        return split_task(task, walk_groups(task.records, order, sizes, task.advance))
+        groups = group(task.records, task.k, lambda share: task.advance(0.5 * share))
+        order = walk_groups(task.records, *groups, lambda share: task.advance(0.5 + 0.5 * share))
+        return split_task(task, order)
 
     return walk
 
