@@ -15,13 +15,13 @@ def methods_page() -> str:
         'Mortazavi, "Improved',
         'Univariate Microaggregation for Integer Values"; RepOrdMic is Mortazavi\'s "Repeated '
         'record ordering"; P3M is the',
-        "paper on proximity-aware centroids.",
+        "paper on proximity-aware centroids. [A method of your own](extending.md) takes one entry.",
         "",
         "| method | what it does | time | from | options |",
         "| --- | --- | --- | --- | --- |",
     ]
     for method in all_methods():
-        options = "; ".join(f"`{name}`: {meaning}" for name, meaning in method.options.items())
+        options = "; ".join(f"`{option.name}`: {option.meaning}" for option in method.options)
         cells = (f"`{method.name}`", method.description, method.time, method.paper, options)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

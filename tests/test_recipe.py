@@ -1,10 +1,14 @@
+import inspect
+from typing import get_type_hints
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import microagg
 from microagg.base.errors import OptionError
-from microagg.base.recipe import KINDS, Recipe
+from microagg.base.recipe import ReadingSettings, Recipe, Settings, describe_settings
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 NUMBERS = st.floats(0, 1e300, allow_nan=False)
@@ -17,7 +21,7 @@ def recipes(draw):
     quasi, others, spare = names[: cuts[0]], names[cuts[0] : cuts[1]], names[cuts[1] :]
     some = st.sampled_from(quasi)
     orders = draw(st.dictionaries(some, st.lists(NAMES, max_size=4, unique=True), max_size=2))
-    kinds = draw(st.dictionaries(some, st.sampled_from(KINDS), max_size=2))
+    kinds = draw(st.dictionaries(some, st.sampled_from(["ordinal", "nominal"]), max_size=2))
     every = {
         "k": draw(st.integers(1, 10**6)),
         "confidential": others,
@@ -41,6 +45,8 @@ def recipes(draw):
         "decimals": draw(
             st.none() | st.integers(-15, 15) | st.dictionaries(some, st.integers(0, 3), max_size=2)
         ),
+        "cell_rows": draw(st.none() | st.integers(1, 10**9)),
+        "refine": draw(st.booleans() | NUMBERS),
         "alpha": draw(st.floats(0, 1)),
         "relative": draw(st.booleans()),
         "distance": draw(NUMBERS | NAMES | st.dictionaries(some, NUMBERS | NAMES, max_size=2)),
@@ -121,7 +127,10 @@ def test_columns_are_named_once_each():
         ({"k": None}, "k: input should be a valid integer"),
         ({"seed": -1}, "seed: input should be greater"),
         ({"kinds": {"age": "integer"}}, "kinds names 'age', which is not among"),
-        ({"kinds": {"a": "real"}}, "kinds.a: input should be 'continuous'"),
+        ({"kinds": {"a": 1}}, "kinds.a: input should be a valid string"),
+        ({"refine": -1}, "refine: input should be greater than or equal to 0, but -1 arrived"),
+        ({"refine": "long"}, "refine: input should be a valid number"),
+        ({"cell_rows": 0}, "cell_rows: input should be greater than or equal to 1"),
         ({"orders": {"a": ["x", "x"]}}, "lists a category of 'a' twice"),
         ({"orders": {"a": ["x"]}, "kinds": {"a": "nominal"}}, "only ordinal columns"),
         ({"missing": "drop"}, "missing: input should be 'group' or 'error'"),
@@ -156,3 +165,46 @@ def test_a_recipe_cannot_be_changed():
     recipe = Recipe(quasi_identifiers="a")
     with pytest.raises(ValueError, match="frozen"):
         recipe.k = 3
+
+
+def test_settings_go_before_those_of_a_recipe():
+    recipe = Recipe(k=7, quasi_identifiers="a", seed=3)
+    assert Recipe.from_settings({}, recipe) is recipe
+    both = Recipe.from_settings({"k": 2}, recipe)
+    assert both == Recipe(k=2, quasi_identifiers="a", seed=3)
+    assert Recipe.from_settings({"quasi_identifiers": "b"}).quasi_identifiers == ("b",)
+    with pytest.raises(OptionError, match="an object of type dict arrived"):
+        Recipe.from_settings({}, {"k": 2})
+
+
+def test_settings_for_editors_are_those_of_the_recipe():
+    assert list(get_type_hints(Settings)) == list(Recipe.model_fields)
+
+
+def test_every_setting_is_described():
+    for field in (*Recipe.model_fields.values(), *ReadingSettings.model_fields.values()):
+        assert field.description.endswith(".")
+        assert "\n" not in field.description
+
+
+def test_functions_name_every_setting():
+    @describe_settings(without=("k",))
+    def work(table, *, recipe=None, **settings):
+        """Work."""
+        return settings
+
+    parameters = inspect.signature(work).parameters
+    assert list(parameters) == ["table", "recipe", *list(Recipe.model_fields)[1:]]
+    assert parameters["seed"].default == 0
+    assert parameters["seed"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert parameters["quasi_identifiers"].default is inspect.Parameter.empty
+    for name, field in Recipe.model_fields.items():
+        assert (f"\n{name}: {field.description}" in work.__doc__) == (name != "k")
+        assert f"\n{name}: {field.description}" in Recipe.__doc__
+    assert work(None, seed=2) == {"seed": 2}
+
+
+def test_the_actions_name_every_setting():
+    assert set(Recipe.model_fields) < set(inspect.signature(microagg.protect).parameters)
+    named = set(inspect.signature(microagg.compare).parameters)
+    assert set(Recipe.model_fields) - named == {"k", "method"}

@@ -33,7 +33,7 @@ from microagg.grouping.bound.lower_bound import lower_bound
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.divide.blocks import group_blocks
 from microagg.grouping.divide.cells import assign, plan_cells
-from microagg.grouping.methods import Task
+from microagg.grouping.method import Task
 from microagg.grouping.refine.search import search
 from tests.reference import folder
 
@@ -171,7 +171,7 @@ def in_cells(records: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     tree = plan_cells(records, 5_000)
     task = Task(records, k, np.random.default_rng(0))
     return group_blocks(
-        task, assign(tree, records), lambda part: mdav(part.records, part.k, part.report)
+        task, assign(tree, records), lambda part: mdav(part.records, part.k, part.advance)
     )
 
 

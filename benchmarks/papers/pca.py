@@ -33,7 +33,7 @@ from microagg.grouping.divide.blocks import group_blocks
 from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells
 from microagg.grouping.divide.lloyd_pca import lloyd_pca_cells
 from microagg.grouping.divide.reduce import Reduction, find_axes, reduce
-from microagg.grouping.methods import Task
+from microagg.grouping.method import Task
 from tests.reference import folder
 
 K, CELLS = 10, 10

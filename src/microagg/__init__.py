@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from microagg.base.recipe import Recipe
     from microagg.grouping.bound.lower_bound import Bound, lower_bound
     from microagg.grouping.doors import partition, partition_columns, partition_many
-    from microagg.grouping.methods import methods
+    from microagg.grouping.method import Method
+    from microagg.grouping.methods import methods, register_method
     from microagg.grouping.sequence.univariate import optimal_univariate
     from microagg.measure.loss import information_loss
     from microagg.release.assessment import Assessment
@@ -29,6 +30,7 @@ __all__ = [
     "Assessment",
     "Bound",
     "LargeRelease",
+    "Method",
     "MicroaggError",
     "Partition",
     "Recipe",
@@ -48,6 +50,7 @@ __all__ = [
     "protect",
     "protect_large",
     "proximity_centroids",
+    "register_method",
     "spark",
     "tune_proximity",
 ]
@@ -57,6 +60,7 @@ _HOMES = {
     "Assessment": "microagg.release.assessment",
     "Bound": "microagg.grouping.bound.lower_bound",
     "LargeRelease": "microagg.actions.large",
+    "Method": "microagg.grouping.method",
     "MicroaggError": "microagg.base.errors",
     "Partition": "microagg.base.groups",
     "Recipe": "microagg.base.recipe",
@@ -75,6 +79,7 @@ _HOMES = {
     "protect": "microagg.actions.protect",
     "protect_large": "microagg.actions.large",
     "proximity_centroids": "microagg.aggregation.proximity",
+    "register_method": "microagg.grouping.methods",
     "tune_proximity": "microagg.actions.tune",
 }
 

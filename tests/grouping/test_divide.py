@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_c
 from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells, nearest_centres
 from microagg.grouping.divide.lloyd_pca import lloyd_pca_cells
 from microagg.grouping.divide.reduce import Reduction, count_kept, find_axes, reduce
-from microagg.grouping.methods import Task, all_methods, find
+from microagg.grouping.method import Task
+from microagg.grouping.methods import all_methods, find
 from tests.naive import divide as naive
 from tests.reference import load
 
@@ -61,6 +63,11 @@ def sets_of(found):
 
 def task(records, k, seed=0, **more):
     return Task(records, k, np.random.default_rng(seed), **more)
+
+
+def group(name, asked, **options):
+    method = find(name)
+    return method.group(replace(asked, options=method.complete(options)))
 
 
 def by_mdav(part):
@@ -114,9 +121,9 @@ def test_pca_mdav_is_mdav_on_the_components():
     records = make("gaussian", 300, 5, 2)
     mean, _, vectors = naive.components(records)
     projected = np.ascontiguousarray((records - mean) @ vectors[:3].T)
-    found = find("pca-mdav").group(task(records, 4, options={"dimensions": 3}))
+    found = group("pca-mdav", task(records, 4), dimensions=3)
     assert sets_of(found) == sets_of(mdav(projected, 4))
-    whole = find("pca-mdav").group(task(records, 4, options={"energy": 1.0}))
+    whole = group("pca-mdav", task(records, 4), energy=1.0)
     assert sets_of(whole) == sets_of(mdav(records, 4))
 
 
@@ -208,9 +215,9 @@ def test_progress_of_all_cells_adds_up():
     records = make("gaussian", 6000, 3, 0)
     cell_of = np.arange(6000) % 5
     group_blocks(
-        task(records, 3, report=shares.append),
+        task(records, 3, advance=shares.append),
         cell_of,
-        lambda part: mdav(part.records, part.k, part.report),
+        lambda part: mdav(part.records, part.k, part.advance),
     )
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
@@ -332,7 +339,7 @@ def test_groups_of_k_in_any_number_of_cells(name, kind, cells):
 def test_one_cell_with_all_dimensions_is_mdav(name):
     records = make("clustered", 200, 3, 1)
     options = {"cells": 1} | ({"energy": 1} if "pca" in name else {})
-    found = find(name).group(task(records, 4, options=options))
+    found = group(name, task(records, 4), **options)
     assert sets_of(found) == sets_of(mdav(records, 4))
 
 

@@ -268,8 +268,11 @@ def test_an_optimum_is_not_refined():
         ({"method": "search", "steps": 1.5}, "steps must be a whole number, 0 or more"),
         ({"method": "search", "time_limit": -1}, "time_limit must be a number of seconds"),
         ({"method": "search", "time_limit": "long"}, "time_limit must be a number of seconds"),
-        ({"method": "search", "effort": "great"}, "there is no effort 'great'"),
-        ({"effort": "great"}, "there is no effort 'great'"),
+        (
+            {"method": "search", "effort": "great"},
+            "effort must be quick, balanced or best; 'great' arrived",
+        ),
+        ({"effort": "great"}, "effort must be quick, balanced or best; 'great' arrived"),
         ({"method": "search", "steps": 5, "effort": "best"}, "exclude each other"),
         ({"method": "search", "steps": 5, "time_limit": 1}, "exclude each other"),
         ({"method": "search", "time_limit": 5, "effort": "quick"}, "exclude each other"),

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import microagg
-from microagg.actions.protect import settled
 from microagg.base.errors import OptionError
 from microagg.base.progress import silent, watch
-from microagg.base.recipe import Recipe
+from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.engine.memory import Memory
 from microagg.engine.plan import make_plan
 from microagg.engine.profile import LINKED, Profile
@@ -61,6 +60,7 @@ class Comparison:
         write(_story(self), Path(path))
 
 
+@describe_settings(without=("k", "method"))
 def compare(
     table: Any,
     ks: Sequence[int] = (3, 5, 10),
@@ -68,7 +68,7 @@ def compare(
     *,
     recipe: Recipe | None = None,
     progress: bool | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Comparison:
     """Group a table by several methods and k, and judge what each would publish. Writes nothing.
 
@@ -78,15 +78,15 @@ def compare(
         raise OptionError("name at least one k and one method, for example 3,5,10 and mdav,tsp")
     for method in methods:
         find(method)
-    base = settled(recipe, settings)
+    base = Recipe.from_settings(settings, recipe)
     recipes = [
-        settled(base, {"k": k, "method": method})
+        Recipe.from_settings({"k": k, "method": method}, base)
         for method in dict.fromkeys(methods)
         for k in dict.fromkeys(ks)
     ]
     with watch("opening", progress) as advance:
         source = open_table(table, base.reading.as_reading(), base.quasi_identifiers, advance)
-    engine = Memory(source, base)
+    engine = Memory(source, base, shares=True)
     survey = engine.survey(silent)
     choices = []
     with watch("comparing", progress) as advance:

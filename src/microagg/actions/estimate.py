@@ -18,7 +18,7 @@ from microagg.engine.choosing import (
     refuse_large_cells,
 )
 from microagg.engine.plan import Plan, make_plan
-from microagg.grouping.constraints import partition_units
+from microagg.grouping.constraints import How, partition_units
 from microagg.kernels.compiling import seconds_compiling
 from microagg.table.streams import estimated_size
 
@@ -115,6 +115,7 @@ def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
     """The time of grouping all records: measured on samples, drawn out to all."""
     rng = np.random.default_rng(plan.recipe.seed)
     sizes = sorted({min(len(points), size) for size in _SAMPLES})
+    how = How(plan.method, plan.recipe.seed, plan.options, plan.recipe.refine)
     times = []
     for size in sizes:
         sample = points[np.sort(rng.choice(len(points), size, replace=False))]
@@ -122,14 +123,7 @@ def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
             # Twice: the first call may load and compile.
             for _ in range(2):
                 compiled, started = seconds_compiling(), time.perf_counter()
-                partition_units(
-                    sample,
-                    plan.recipe.k,
-                    method=plan.method,
-                    seed=plan.recipe.seed,
-                    options=dict(plan.options),
-                    refine=plan.recipe.refine,
-                )
+                partition_units(sample, plan.recipe.k, how)
                 took = time.perf_counter() - started - (seconds_compiling() - compiled)
         except MicroaggError:
             return None

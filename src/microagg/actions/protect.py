@@ -3,7 +3,7 @@
 import os
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 import microagg
 from microagg.base.errors import OptionError
 from microagg.base.progress import watch
-from microagg.base.recipe import Recipe
+from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.engine.choosing import Where, choose_engine, refuse_large_cells
 from microagg.engine.plan import Plan, make_plan
 from microagg.engine.profile import LINKED, Profile
@@ -23,6 +23,7 @@ from microagg.release.notes import notes_on
 from microagg.release.release import Release
 
 
+@describe_settings()
 def protect(
     table: Any,
     *,
@@ -37,7 +38,7 @@ def protect(
     measures: bool = True,
     prove: float = 0.0,
     progress: bool | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Release:
     """Protect a table: records that others may recognise are grouped, and groups publish one value.
 
@@ -58,7 +59,7 @@ def protect(
     The release has the same rows in the same order, without the identifiers; columns that nobody
     asked to protect are the same as before. It never holds the original.
     """
-    recipe = settled(recipe, settings)
+    recipe = Recipe.from_settings(settings, recipe)
     where = Where(
         engine=engine,
         memory=memory,
@@ -87,17 +88,6 @@ def protect(
         release = _released(made, plan, sample, profile, measures, above, progress)
         unless_done.pop_all()
     return release
-
-
-def settled(recipe, settings):
-    if recipe is None:
-        return Recipe(**settings)
-    if not isinstance(recipe, Recipe):
-        raise OptionError(
-            f"recipe must be a Recipe, but an object of type {type(recipe).__name__} arrived; "
-            'Recipe.read("recipe.toml") reads one'
-        )
-    return Recipe(**{**recipe.model_dump(exclude_unset=True), **settings}) if settings else recipe
 
 
 def _released(

@@ -21,15 +21,11 @@ def tell(words: str) -> None:
 
 
 @contextmanager
-def watch(title: str, show: bool | Report | None = None) -> Iterator[Report]:
+def watch(title: str, show: bool | None = None) -> Iterator[Report]:
     """A function to call with the share done, 0 to 1; it draws a bar on standard error.
 
-    show: True always, False never, None when a terminal watches; or who is told instead. Done, the
-        bar goes.
+    show: True always, False never, None when a terminal watches. Done, the bar goes.
     """
-    if callable(show):
-        yield show
-        return
     if show is None:
         show = sys.stderr is not None and sys.stderr.isatty()
     if not show:

@@ -2,30 +2,37 @@
 
 import difflib
 import hashlib
+import inspect
 import math
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypedDict, TypeVar, get_type_hints
 
 import tomli_w
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from microagg.base import texts
 from microagg.base.errors import OptionError
 from microagg.base.files import whole_file
 from microagg.base.reading import MISSING_VALUES, Reading
 
-KINDS = ("continuous", "integer", "ordinal", "nominal", "boolean", "date")
-Kind = Literal["continuous", "integer", "ordinal", "nominal", "boolean", "date"]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Spelled(NamedTuple):
+    """How a setting is written where settings are text, as on a command line.
+
+    parse: makes its value of texts; None where it is one plain number, word or yes.
+    flag: a short name. name: the long one, if not that of the setting.
+    """
+
+    parse: texts.Parse | None = None
+    flag: str | None = None
+    name: str | None = None
 
 
 def _as_names(value: Any) -> Any:
@@ -59,90 +66,127 @@ def _plain(value: Any) -> Any:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
 Option = Annotated[Any, BeforeValidator(_plain)]
+Places = Annotated[int, Field(ge=-15, le=15)]
 # A number for all, or the name of a column that has one for each record.
 Preference = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] | str
 
 
-class _Settings(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
 
-class ReadingSettings(_Settings):
+class ReadingSettings(_Model):
     """How the input is read; see `microagg.base.reading.Reading`."""
 
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    encoding: str | None = None
-    decimal: Literal[".", ","] | None = None
-    missing_values: Texts = MISSING_VALUES
-    sheet: str | None = None
-    query: str | None = None
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        default=None, description="Of a text file; found out otherwise."
+    )
+    encoding: str | None = Field(default=None, description="Of a text file; found out otherwise.")
+    decimal: Literal[".", ","] | None = Field(
+        default=None, description='"." or ","; found out otherwise.'
+    )
+    missing_values: Annotated[Names, Spelled(texts.as_written)] = Field(
+        default=MISSING_VALUES, description="Texts that mean missing, besides an empty field."
+    )
+    sheet: str | None = Field(default=None, description="The sheet of a workbook; else the first.")
+    query: str | None = Field(
+        default=None, description="What to ask the database, instead of a table."
+    )
 
     def as_reading(self) -> Reading:
         return Reading(**self.model_dump())
 
 
-class Recipe(_Settings):
-    """Every setting of a release. The same input and the same recipe give the same release.
+class Recipe(_Model):
+    """Every setting of a release. The same input and the same recipe give the same release."""
 
-    k: the least number of records (of entities, where `entity` is given) that look alike.
-    quasi_identifiers: columns others may know; grouped and replaced.
-    confidential: columns kept as they are and reported on.
-    identifiers: columns dropped.
-    method, options, seed: how records are grouped, see `microagg.methods()`.
-    effort: how long the methods "auto" and "search" look for less loss: quick, balanced or best.
-    refine: search on from the method's groups: true, or for so many seconds (then the same recipe
-        may give another release).
-    kinds: how a quasi-identifier is treated where its type does not say so: continuous, integer,
-        ordinal, nominal, boolean or date.
-    orders: the categories of each ordinal column, lowest first.
-    missing: "group" lets records without a value be similar to each other, and a group publishes
-        one value for all; "error" refuses missing values in quasi-identifiers.
-    within: columns that no group crosses.
-    small_strata: what to do where fewer than k records share the columns of `within`: "error",
-        "merge" them with others or "drop" them.
-    weights: the column of sampling weights.
-    entity: the column that says to whom a row belongs.
-    attribute_weights: how much differences in a column count; 1 otherwise.
-    aggregate: "mean", or "proximity": published numbers keep a distance from the originals, and
-        the column keeps its mean and variance; `distance`, `importance`, `alpha`, `solution` and
-        `relative` say how, see `microagg.aggregate`. The first two are a number, the name of a
-        column with everybody's own, or one of these a quasi-identifier.
-    decimals: round means of continuous columns to so many places; one number or one a column.
-    reading: how the input is read.
-    """
-
-    k: Annotated[int, BeforeValidator(_no_truth_value)] = Field(5, ge=1)
-    quasi_identifiers: Names = Field(min_length=1)
-    confidential: Names = ()
-    identifiers: Names = ()
-    method: str = "auto"
-    options: dict[str, Option] = {}
-    seed: int = Field(0, ge=0)
-    effort: Literal["quick", "balanced", "best"] | None = None
-    refine: bool | Annotated[float, Field(ge=0, allow_inf_nan=False)] = False
-    kinds: dict[str, Kind] = {}
-    orders: dict[str, Texts] = {}
-    missing: Literal["group", "error"] = "group"
-    within: Names = ()
-    small_strata: Literal["error", "merge", "drop"] = "error"
-    weights: str | None = None
-    entity: str | None = None
-    attribute_weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
-    cell_rows: Annotated[int, Field(ge=1)] | None = None
-    decimals: (
-        Annotated[int, Field(ge=-15, le=15)]
-        | dict[str, Annotated[int, Field(ge=-15, le=15)]]
-        | None
-    ) = None
-    aggregate: Literal["mean", "proximity"] = "mean"
-    distance: Preference | dict[str, Preference] = 0.1
-    importance: Preference | dict[str, Preference] = 0.001
-    alpha: float = Field(0.5, ge=0, le=1)
-    solution: Literal["global", "local"] = "global"
-    relative: bool = False
-    reading: ReadingSettings = ReadingSettings()
+    k: Annotated[int, BeforeValidator(_no_truth_value), Spelled(flag="-k")] = Field(
+        5, ge=1, description="The least number of records that look alike."
+    )
+    quasi_identifiers: Annotated[Names, Spelled(texts.names, "-q")] = Field(
+        min_length=1, description="Columns others may know, with commas; replaced."
+    )
+    confidential: Annotated[Names, Spelled(texts.names, "-c")] = Field(
+        (), description="Columns kept as they are and reported on."
+    )
+    identifiers: Annotated[Names, Spelled(texts.names, "-i")] = Field(
+        (), description="Columns to drop."
+    )
+    method: Annotated[str, Spelled(flag="-m")] = Field(
+        "auto", description="How records are grouped: `microagg methods`."
+    )
+    options: Annotated[dict[str, Option], Spelled(texts.options, name="option")] = Field(
+        {}, description="An option of the method: name=value."
+    )
+    seed: int = Field(0, ge=0, description="The same seed gives the same release.")
+    effort: Literal["quick", "balanced", "best"] | None = Field(
+        None, description="How long auto and search look: quick, balanced or best."
+    )
+    refine: Annotated[
+        Annotated[float, Field(ge=0, allow_inf_nan=False)] | bool, Spelled(texts.one)
+    ] = Field(
+        False,
+        description="Search on from the method's groups: true, or for so many seconds (then the "
+        "same recipe may give another release).",
+    )
+    cell_rows: int | None = Field(
+        None,
+        ge=1,
+        description="About how many records are grouped together at most; beyond it a table is "
+        "divided into cells of similar records, which no group crosses; 200,000 with method auto, "
+        "else the whole table.",
+    )
+    kinds: Annotated[dict[str, str], Spelled(texts.pairs)] = Field(
+        {},
+        description="How columns are treated, where their type does not say so: "
+        "zip=nominal,grade=ordinal; continuous, integer, ordinal, nominal, boolean, date.",
+    )
+    orders: Annotated[dict[str, Names], Spelled(texts.orders)] = Field(
+        {}, description="Categories of an ordinal column, lowest first: grade=low<middle<high."
+    )
+    missing: Literal["group", "error"] = Field(
+        "group", description="Missing values: group (they may be alike) or error."
+    )
+    within: Annotated[Names, Spelled(texts.names)] = Field(
+        (), description="Columns that no group crosses."
+    )
+    small_strata: Literal["error", "merge", "drop"] = Field(
+        "error", description="Strata of fewer than k records: error, merge or drop."
+    )
+    weights: str | None = Field(None, description="The column of sampling weights.")
+    entity: str | None = Field(
+        None, description="The column that says to whom a row belongs; k counts these."
+    )
+    attribute_weights: Annotated[
+        dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Spelled(texts.numbers)
+    ] = Field({}, description="How much differences in a column count: income=2.")
+    decimals: Annotated[Places | dict[str, Places] | None, Spelled(texts.places)] = Field(
+        None, description="Round means of continuous columns: 2, or income=0,height=1."
+    )
+    aggregate: Literal["mean", "proximity"] = Field(
+        "mean",
+        description="What groups publish: mean, or proximity (numbers that keep a distance).",
+    )
+    distance: Annotated[Preference | dict[str, Preference], Spelled(texts.one_or_each)] = Field(
+        0.1,
+        description="Proximity: how far from the originals, in deviations: a number, the column "
+        "with everybody's own, or age=0.1,income=WISH.",
+    )
+    importance: Annotated[Preference | dict[str, Preference], Spelled(texts.one_or_each)] = Field(
+        0.001, description="Proximity: how dear it is to miss the distance, 0 to below 1; likewise."
+    )
+    alpha: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Proximity: weight of distances against nearness to the mean, 0 to 1.",
+    )
+    solution: Literal["global", "local"] = Field(
+        "global", description="Proximity: global or local."
+    )
+    relative: bool = Field(False, description="Proximity: distances are shares of the value.")
+    reading: ReadingSettings = Field(ReadingSettings(), description="How the input is read.")
 
     def __init__(self, **settings: Any) -> None:
         try:
@@ -185,6 +229,18 @@ class Recipe(_Settings):
             if len(set(self.orders[name])) < len(self.orders[name]):
                 raise OptionError(f"orders lists a category of {name!r} twice; list each once")
         return self
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], recipe: Self | None = None) -> Self:
+        """The recipe of these settings, which go before those of another recipe."""
+        if recipe is None:
+            return cls(**settings)
+        if not isinstance(recipe, cls):
+            raise OptionError(
+                f"recipe must be a Recipe, but an object of type {type(recipe).__name__} arrived; "
+                'Recipe.read("recipe.toml") reads one'
+            )
+        return cls(**{**recipe.model_dump(exclude_unset=True), **settings}) if settings else recipe
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
@@ -247,6 +303,68 @@ class Recipe(_Settings):
         return [preference for preference in asked if isinstance(preference, str)]
 
 
+class Settings(TypedDict, total=False):
+    """The settings of a recipe as keywords, for editors: a twin that a test holds in step."""
+
+    k: int
+    quasi_identifiers: str | Iterable[str]
+    confidential: str | Iterable[str]
+    identifiers: str | Iterable[str]
+    method: str
+    options: Mapping[str, Any]
+    seed: int
+    effort: Literal["quick", "balanced", "best"] | None
+    refine: bool | float
+    cell_rows: int | None
+    kinds: Mapping[str, str]
+    orders: Mapping[str, Iterable[str]]
+    missing: Literal["group", "error"]
+    within: str | Iterable[str]
+    small_strata: Literal["error", "merge", "drop"]
+    weights: str | None
+    entity: str | None
+    attribute_weights: Mapping[str, float]
+    decimals: int | Mapping[str, int] | None
+    aggregate: Literal["mean", "proximity"]
+    distance: float | str | Mapping[str, float | str]
+    importance: float | str | Mapping[str, float | str]
+    alpha: float
+    solution: Literal["global", "local"]
+    relative: bool
+    reading: Mapping[str, Any] | ReadingSettings
+
+
+def describe_settings(*, without: Container[str] = ()) -> Callable[[Function], Function]:
+    """Name every setting in the signature and the docstring of a function with `**settings`."""
+    named = {name: each for name, each in Recipe.model_fields.items() if name not in without}
+
+    def describe(function: Function) -> Function:
+        signature, types = inspect.signature(function), get_type_hints(Settings)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        settings = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if each.is_required() else each.default,
+                annotation=types[name],
+            )
+            for name, each in named.items()
+        ]
+        described: Any = function
+        described.__signature__ = signature.replace(parameters=[*own, *settings])
+        described.__doc__ = f"{inspect.getdoc(function)}\n\n{_described(named)}"
+        return function
+
+    return describe
+
+
+def _described(fields: Mapping[str, FieldInfo]) -> str:
+    return "\n".join(f"{name}: {field.description}" for name, field in fields.items())
+
+
+Recipe.__doc__ = f"{inspect.getdoc(Recipe)}\n\n{_described(Recipe.model_fields)}"
+
+
 def _check_roles(recipe: Recipe) -> None:
     role_of: dict[str, str] = {}
     for role in ("quasi_identifiers", "confidential", "identifiers"):
@@ -295,7 +413,11 @@ def _sentence(error: ErrorDetails) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     # Places inside a union carry the names of its members, which nobody wrote.
-    where = [part for part in error["loc"] if isinstance(part, str) and part.isidentifier()]
+    where = [
+        part
+        for part in error["loc"]
+        if isinstance(part, str) and part.isidentifier() and part not in ("bool", "float", "str")
+    ]
     name = ".".join(where) or "the recipe"
     if error["type"] == "extra_forbidden":
         fields = ReadingSettings.model_fields if where[0] == "reading" else Recipe.model_fields

@@ -1,20 +1,23 @@
 """microagg assess"""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from microagg.base import texts
 from microagg.cli import options
 
 if TYPE_CHECKING:
     from microagg.release.assessment import Assessment
 
 
+@options.with_settings("kinds", "orders", "reading")
 def assess(
     original: options.Source,
     release: Annotated[
         str, typer.Argument(help="The release, whoever made it.", show_default=False)
     ],
+    *,
     key: Annotated[
         str | None, typer.Option(help="A column in both that says which record is which.")
     ] = None,
@@ -30,12 +33,7 @@ def assess(
         list[str] | None, typer.Option(help="Columns an intruder knows who links records.")
     ] = None,
     sd: Annotated[float, typer.Option(help="How close is too close, in percent.")] = 5.0,
-    kinds: options.Kinds = None,
-    orders: options.Orders = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    missing_values: options.MissingValues = None,
+    settings: dict[str, Any],
     json: options.AsJson = False,
 ) -> None:
     """Judge a release against the original: risk and utility, whoever made it."""
@@ -44,24 +42,21 @@ def assess(
     found = microagg.assess(
         original,
         release,
-        quasi_identifiers=options.names(quasi_identifiers),
-        confidential=options.names(confidential) or (),
+        quasi_identifiers=_names(quasi_identifiers),
+        confidential=_names(confidential) or (),
         key=key,
-        known=options.names(known),
+        known=_names(known),
         sd=sd,
-        kinds=options.pairs(kinds, "kinds"),
-        orders=options.orders(orders),  # type: ignore[arg-type]
-        reading=options.only_given(
-            delimiter=delimiter,
-            encoding=encoding,
-            decimal=decimal,
-            missing_values=missing_values,
-        ),
+        **settings,
     )
     if json:
         options.say_json(found.to_dict())
     else:
         _show(found)
+
+
+def _names(given: list[str] | None) -> list[str] | None:
+    return None if given is None else texts.names(given, "")
 
 
 def _show(found: "Assessment") -> None:

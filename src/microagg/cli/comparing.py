@@ -1,82 +1,49 @@
 """microagg compare"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from microagg.base import texts
 from microagg.base.errors import OptionError
+from microagg.base.recipe import Recipe
 from microagg.cli import options
 
 
+@options.with_settings(without=("k", "method"))
 def compare(
     source: options.Source,
+    *,
     k: Annotated[
         list[str] | None, typer.Option("-k", "--k", help="Several k, with commas: 3,5,10.")
     ] = None,
     methods: Annotated[
         list[str] | None, typer.Option("--methods", help="Several methods, with commas.")
     ] = None,
-    quasi_identifiers: options.QuasiIdentifiers = None,
+    settings: dict[str, Any],
     recipe: options.RecipeFile = None,
     report: Annotated[
         Path | None,
         typer.Option("-r", "--report", help="Where a page with a map goes, an HTML file."),
     ] = None,
-    seed: options.Seed = None,
-    kinds: options.Kinds = None,
-    orders: options.Orders = None,
-    missing: options.Missing = None,
-    within: options.Within = None,
-    small_strata: options.SmallStrata = None,
-    entity: options.Entity = None,
-    attribute_weights: options.AttributeWeights = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    missing_values: options.MissingValues = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
     force: options.Force = False,
     json: options.AsJson = False,
 ) -> None:
     """Compare methods and k on a table: risk, loss, time, and a recommendation."""
     import microagg
-    from microagg.base.recipe import Recipe
     from microagg.release.release import refuse_overwriting
 
     try:
-        ks = [int(text) for text in options.names(k) or ("3", "5", "10")]
+        ks = [int(text) for text in texts.names(k or (), "-k") or ("3", "5", "10")]
     except ValueError:
         raise OptionError("-k takes whole numbers with commas, for example -k 3,5,10") from None
     if report is not None:
         refuse_overwriting(report, Path(source), force)
-    settings = options.only_given(
-        quasi_identifiers=options.names(quasi_identifiers),
-        seed=seed,
-        kinds=options.pairs(kinds, "kinds"),
-        orders=options.orders(orders),
-        missing=missing,
-        within=options.names(within),
-        small_strata=small_strata,
-        entity=entity,
-        attribute_weights=options.numbers(
-            options.pairs(attribute_weights, "attribute-weights"), "attribute-weights"
-        ),
-        reading=options.only_given(
-            delimiter=delimiter,
-            encoding=encoding,
-            decimal=decimal,
-            missing_values=missing_values,
-            sheet=sheet,
-            query=query,
-        )
-        or None,
-    )
     found = microagg.compare(
         source,
         ks,
-        options.names(methods) or ("auto", "mdav", "tsp"),
+        texts.names(methods or (), "--methods") or ("auto", "mdav", "tsp"),
         recipe=None if recipe is None else Recipe.read(recipe),
         **settings,
     )

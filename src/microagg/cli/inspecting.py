@@ -1,32 +1,20 @@
 """microagg inspect"""
 
+from typing import Any
+
 from microagg.cli import options
 
 
+@options.with_settings("reading")
 def inspect(
     source: options.Source,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    missing_values: options.MissingValues = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    settings: dict[str, Any],
     json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, kinds, suggested roles, records that stand out."""
     import microagg
 
-    found = microagg.inspect(
-        source,
-        **options.only_given(
-            delimiter=delimiter,
-            encoding=encoding,
-            decimal=decimal,
-            missing_values=missing_values,
-            sheet=sheet,
-            query=query,
-        ),
-    )
+    found = microagg.inspect(source, **settings.get("reading", {}))
     if json:
         options.say_json(found.to_dict())
         return

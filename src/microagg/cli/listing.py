@@ -33,7 +33,7 @@ def list_methods(json: options.AsJson = False) -> None:
                     "description": method.description,
                     "time": method.time,
                     "paper": method.paper,
-                    "options": dict(method.options),
+                    "options": {option.name: option.meaning for option in method.options},
                 }
                 for method in all_methods()
             ]
@@ -47,6 +47,6 @@ def list_methods(json: options.AsJson = False) -> None:
     for heading in ("method", "what it does", "time", "from"):
         table.add_column(heading, no_wrap=heading == "method")
     for method in all_methods():
-        meanings = "".join(f"\n{name}: {meaning}" for name, meaning in method.options.items())
+        meanings = "".join(f"\n{option.name}: {option.meaning}" for option in method.options)
         table.add_row(method.name, method.description + meanings, method.time, method.paper)
     Console().print(table)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from microagg.base import texts
 from microagg.base.errors import OptionError
 from microagg.cli import options
 
@@ -104,7 +105,7 @@ def _bounds(given: list[str] | None) -> Any:
     if given == ["from-data"]:
         return "from-data"
     found: dict[str, Any] = {}
-    for name, value in (options.pairs(given, "bounds") or {}).items():
+    for name, value in texts.pairs(given, "--bounds").items():
         if "|" in value:
             found[name] = [text.strip() for text in value.split("|")]
             continue

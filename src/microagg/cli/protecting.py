@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from microagg.base.errors import OptionError
+from microagg.base.recipe import Recipe
 from microagg.cli import options
 
 if TYPE_CHECKING:
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
     from microagg.release.release import Release
 
 
+@options.with_settings()
 def protect(
     source: options.Source,
-    k: options.K = None,
-    quasi_identifiers: options.QuasiIdentifiers = None,
-    confidential: options.Confidential = None,
-    identifiers: options.Identifiers = None,
+    *,
     output: Annotated[
         str | None,
         typer.Option(
@@ -40,32 +39,7 @@ def protect(
     save_recipe: Annotated[
         Path | None, typer.Option(help="Write the settings used to a TOML file.")
     ] = None,
-    method: options.MethodName = None,
-    option: options.Options = None,
-    seed: options.Seed = None,
-    effort: options.Effort = None,
-    refine: options.Refine = None,
-    kinds: options.Kinds = None,
-    orders: options.Orders = None,
-    missing: options.Missing = None,
-    within: options.Within = None,
-    small_strata: options.SmallStrata = None,
-    weights: options.Weights = None,
-    entity: options.Entity = None,
-    attribute_weights: options.AttributeWeights = None,
-    decimals: options.Decimals = None,
-    aggregate: options.Aggregate = None,
-    distance: options.Distance = None,
-    importance: options.Importance = None,
-    alpha: options.Alpha = None,
-    solution: options.Solution = None,
-    relative: options.Relative = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    decimal: options.Decimal = None,
-    missing_values: options.MissingValues = None,
-    sheet: options.Sheet = None,
-    query: options.Query = None,
+    settings: dict[str, Any],
     prove: Annotated[
         float,
         typer.Option(help="Spend so many seconds on proving how near to the least loss it is."),
@@ -94,51 +68,11 @@ def protect(
     json: options.AsJson = False,
 ) -> None:
     """Protect a table: a safe release, its certificate and a report."""
-    settings = options.only_given(
-        k=k,
-        quasi_identifiers=options.names(quasi_identifiers),
-        confidential=options.names(confidential),
-        identifiers=options.names(identifiers),
-        method=method,
-        options=options.method_options(option),
-        seed=seed,
-        effort=effort,
-        refine=refine,
-        kinds=options.pairs(kinds, "kinds"),
-        orders=options.orders(orders),
-        missing=missing,
-        within=options.names(within),
-        small_strata=small_strata,
-        weights=weights,
-        entity=entity,
-        attribute_weights=options.numbers(
-            options.pairs(attribute_weights, "attribute-weights"), "attribute-weights"
-        ),
-        decimals=options.decimals(decimals),
-        aggregate=aggregate,
-        distance=options.preference(distance, "distance"),
-        importance=options.preference(importance, "importance"),
-        alpha=alpha,
-        solution=solution,
-        relative=relative,
-        reading=options.only_given(
-            delimiter=delimiter,
-            encoding=encoding,
-            decimal=decimal,
-            missing_values=missing_values,
-            sheet=sheet,
-            query=query,
-        )
-        or None,
-    )
     if output is None and not dry_run:
         raise OptionError("-o says where the release goes, for example -o release.csv")
     if json and output == "-":
         raise OptionError("--json and -o - both want standard output; write the release to a file")
-    from microagg.actions.protect import settled
-    from microagg.base.recipe import Recipe
-
-    chosen = settled(None if recipe is None else Recipe.read(recipe), settings)
+    chosen = Recipe.from_settings(settings, None if recipe is None else Recipe.read(recipe))
     where = _Where(engine, memory, resume, master)
     if dry_run:
         _plan(source, chosen, json, where.settled(source, "", prove))

@@ -12,7 +12,9 @@ from microagg.base.progress import silent
 from microagg.columns.coded import Coded
 from microagg.columns.published import centres_of, decimals_of
 from microagg.engine.plan import Plan
-from microagg.grouping.constraints import partition_units
+from microagg.grouping.constraints import How, partition_units
+
+Orders = dict[str, NDArray[np.int32]] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +59,12 @@ def group_cell(
     weights: NDArray[np.float64] | None = None,
     entities: NDArray[np.int64] | None = None,
     advance: Advance = silent,
+    orders: Orders = None,
 ) -> Block:
     """Group the records of one cell, k units or more, in the order of their rows.
 
     columns: the quasi-identifiers as `plan.code` gives them; strata, entities: of each record, if
-        there are.
+        there are; orders: lines that methods put these records in, kept from one k to the next.
 
     The same records in the same order give the same groups, wherever this runs: lots are drawn from
     the recipe's seed and the number of the cell.
@@ -81,6 +84,7 @@ def group_cell(
                 None if weights is None else weights[part],
                 entities,
                 advance if whole else silent,
+                orders if whole else None,
             )
         )
         advance((number + 1) / len(pieces))
@@ -95,18 +99,18 @@ def _group_piece(
     weights: NDArray[np.float64] | None,
     entities: NDArray[np.int64] | None,
     advance: Advance,
+    orders: Orders,
 ) -> Block:
     recipe = plan.recipe
+    seed = int(np.random.SeedSequence([recipe.seed, *piece]).generate_state(1)[0])
     grouped = partition_units(
         plan.place(columns),
         recipe.k,
-        method=plan.method,
-        seed=int(np.random.SeedSequence([recipe.seed, *piece]).generate_state(1)[0]),
-        options=dict(plan.options),
-        refine=recipe.refine,
+        How(plan.method, seed, plan.options, recipe.refine),
         strata=_codes(strata),
         entities=_codes(entities),
         advance=advance,
+        orders=orders,
     )
     found = [
         centres_of(column, grouped, weights, decimals_of(recipe.decimals, column.name))

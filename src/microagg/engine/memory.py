@@ -48,12 +48,13 @@ class Memory:
     keeps_order = True
     writes_folders = False
 
-    def __init__(self, source: Opened, recipe: Recipe) -> None:
+    def __init__(self, source: Opened, recipe: Recipe, *, shares: bool = False) -> None:
+        """shares: several plans will be tried, so what serves another k too is kept."""
         check_columns(recipe.columns(), source.frame.names)
         self.origin, self.sha256, self.notes = source.origin, source.sha256, tuple(source.notes)
         self.rows = source.frame.rows
         self.columns = tuple(name for name in source.frame.names if name not in recipe.identifiers)
-        self._recipe = recipe
+        self._recipe, self._shares = recipe, shares
         self._original: _Original | None = _Original(source, recipe)
         self._released: _Released | None = None
 
@@ -100,7 +101,8 @@ class Memory:
         def group(cell: int, advance_cell: Advance) -> None:
             rows = rows_of[cell]
             before, more = original.part(plan, rows)
-            block = group_cell(plan, cell, before, *more, advance_cell)
+            orders = original.orders_of(rows) if self._shares else None
+            block = group_cell(plan, cell, before, *more, advance_cell, orders)
             blocks[cell] = block
             if not moved:
                 profiles[cell].add(plan, rows, before, block)
@@ -174,6 +176,7 @@ class _Original:
         self.leaves: NDArray[np.int64] | None = None
         self._columns: list[Coded] | None = None
         self._weights = None if recipe.weights is None else weights_of(recipe, self.seen)
+        self._orders: dict[str, NDArray[np.int32]] = {}
         self._strata: NDArray[np.int64] | None = None
         if self.entities is not None:
             self.first_rows = np.unique(self.entities, return_index=True)[1]
@@ -220,6 +223,10 @@ class _Original:
         more = (self._strata, self._weights, self.entities)
         strata, weights, entities = (None if each is None else each[rows] for each in more)
         return columns, (strata, weights, entities)
+
+    def orders_of(self, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int32]] | None:
+        """The lines that methods have put all records in; None for some of them."""
+        return self._orders if rows.size == self.seen.num_rows else None
 
     def proximity(self, name: str, rows: NDArray[np.int64]) -> Proximity:
         """How far what some records publish in a column is to be from the originals."""

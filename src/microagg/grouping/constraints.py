@@ -1,6 +1,7 @@
 """More than similarity: strata that no group crosses, entities whose records stay together."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,29 +9,37 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 from microagg.base.groups import Partition
 from microagg.base.progress import Report, silent
-from microagg.grouping.doors import partition
+from microagg.grouping.doors import partition_points
 from microagg.kernels.group_passes import group_means
 
 Codes = NDArray[np.int64]
 
 
+class How(NamedTuple):
+    """How units are grouped; see `partition_points`."""
+
+    method: str
+    seed: int
+    options: Mapping[str, Any]
+    refine: bool | float = False
+
+
 def partition_units(
     points: NDArray[np.float64],
     k: int,
+    how: How,
     *,
-    method: str,
-    seed: int,
-    options: dict[str, Any],
-    refine: bool | float = False,
     strata: Codes | None = None,
     entities: Codes | None = None,
     advance: Report = silent,
+    orders: dict[str, NDArray[np.int32]] | None = None,
 ) -> Partition:
     """Group records, or entities with all their records, within strata.
 
     points: where the records stand, (n, m); distances are taken as they are.
     strata, entities: the number, from 0 without gaps, of each record's stratum and entity; every
         stratum has k units or more, and no entity lies in two.
+    orders: lines that methods put these records in, kept from one k to the next.
 
     An entity stands where its records do on average, and counts once.
     """
@@ -38,18 +47,17 @@ def partition_units(
     if entities is not None:
         units = entity_points(points, entities)
         stratum_of = None if strata is None else _of_entities(strata, entities)
-    settings = {"method": method, "seed": seed, "refine": refine, **options}
     if stratum_of is None:
-        grouped = partition(units, k, standardize=False, progress=advance, **settings)
+        grouped = partition_points(units, k, **how._asdict(), advance=advance, orders=orders)
     else:
-        grouped = _partition_strata(units, k, stratum_of, settings, advance)
+        grouped = _partition_strata(units, k, stratum_of, how, advance)
     if entities is None:
         return grouped
     return Partition(np.ascontiguousarray(grouped.labels[entities]), k, grouped.method)
 
 
 def _partition_strata(
-    units: NDArray[np.float64], k: int, strata: Codes, settings: dict[str, Any], advance: Report
+    units: NDArray[np.float64], k: int, strata: Codes, how: How, advance: Report
 ) -> Partition:
     order = np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(strata))
@@ -57,7 +65,7 @@ def _partition_strata(
     groups, start, name = 0, 0, ""
     for end in ends.tolist():
         rows = order[start:end]
-        part = partition(units[rows], k, standardize=False, progress=False, **settings)
+        part = partition_points(units[rows], k, **how._asdict())
         labels[rows] = part.labels + groups
         groups += part.n_groups
         name = part.method

@@ -1,6 +1,6 @@
 """The public doors to grouping: one k, several k, one attribute at a time."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from microagg.base.arrays import as_records, as_whole_numbers, check_k
 from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report, watch
+from microagg.base.progress import silent, watch
 from microagg.grouping.divide.blocks import group_block
-from microagg.grouping.methods import Groups, Method, Task, check_options, find
+from microagg.grouping.method import Groups, Task
+from microagg.grouping.methods import Resolved, resolve
+from microagg.grouping.refine.searching import refine_groups
 from microagg.grouping.sequence.univariate import optimal_univariate
 from microagg.kernels.columns import standardise
 
@@ -25,7 +27,7 @@ def partition(
     standardize: bool = True,
     integer: bool = False,
     refine: bool | float = False,
-    progress: bool | Report | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Partition:
     """Group similar records, at least k in each group.
@@ -33,25 +35,46 @@ def partition(
     X: numbers, (n, d) or (n,): a NumPy array, a list of rows, a pandas, Polars or Arrow table.
         Without missing or infinite values.
     k: the least group size.
-    method: a name from `methods()`; "auto" picks by n, d and k: search, but univariate, which is
-        optimal, for one column, and lloyd-mdav for very many. The result's `method` says which.
+    method: a name from `methods()`; "auto" picks by n and d: search, but univariate, which is
+        optimal, for one column; beyond 200,000 records a quick search from the groups of
+        lloyd-mdav. The result's `method` says which.
     seed: methods that draw lots give the same result for the same seed, whatever the threads.
     standardize: give every column the same weight by z-scores; otherwise distances are taken on the
         numbers as they are. Constant columns never count.
     integer: for integer data, let the methods that split a line centre groups on integers.
     refine: search on from the method's groups for fewer losses: True for a number of steps that
         depends on n only, or for so many seconds (then results may differ from run to run).
-    progress: show a bar: True always, False never, None when a terminal watches; or a function that
-        is told the share done.
-    options: the method's own, see `methods()`.
+    progress: show a bar: True always, False never, None when a terminal watches.
+    options: the method's own, see `microagg methods`; those of "auto" are of the one picked.
     """
     job = _Job(X, standardize, integer)
     k = check_k(k, job.n)
-    chosen, options = _choose(method, job, k, options)
-    name = _refined_name(chosen, job, refine)
-    with watch(f"grouping by {name}", progress) as report:
-        order, sizes = job.run(chosen, k, seed, report, options, refine)
-    return Partition.from_sequence(order, sizes, k, name)
+    chosen = resolve(method, options, job.n, job.d, k, integer=integer, refine=refine)
+    with watch(f"grouping by {chosen.called}", progress) as advance:
+        order, sizes = job.run(chosen, k, seed, advance, refine)
+    return Partition.from_sequence(order, sizes, k, chosen.called)
+
+
+def partition_points(
+    points: NDArray[np.float64],
+    k: int,
+    *,
+    method: str,
+    seed: int,
+    options: Mapping[str, Any],
+    refine: bool | float = False,
+    advance: Callable[[float], None] = silent,
+    orders: dict[str, NDArray[np.int32]] | None = None,
+) -> Partition:
+    """Group points by their distances as they are; see `partition`.
+
+    orders: lines that methods put these points in, kept from one k to the next.
+    """
+    job = _Job(points, standardize=False, integer=False)
+    job.orders = job.orders if orders is None else orders
+    chosen = resolve(method, options, job.n, job.d, k, refine=refine)
+    order, sizes = job.run(chosen, check_k(k, job.n), seed, advance, refine)
+    return Partition.from_sequence(order, sizes, k, chosen.called)
 
 
 def partition_many(
@@ -75,17 +98,16 @@ def partition_many(
     wanted = [check_k(k, job.n) for k in ks]
     if not wanted:
         raise OptionError("ks must name at least one k, for example [3, 5, 10]")
-    chosen, options = _choose(method, job, max(wanted), options)
-    name = _refined_name(chosen, job, refine)
+    chosen = resolve(method, options, job.n, job.d, max(wanted), integer=integer, refine=refine)
     found = {}
-    with watch(f"grouping by {name}", progress) as report:
+    with watch(f"grouping by {chosen.called}", progress) as advance:
         for number, k in enumerate(wanted):
 
             def part(share: float, number: int = number) -> None:
-                report((number + share) / len(wanted))
+                advance((number + share) / len(wanted))
 
-            order, sizes = job.run(chosen, k, seed, part, options, refine)
-            found[k] = Partition.from_sequence(order, sizes, k, name)
+            order, sizes = job.run(chosen, k, seed, part, refine)
+            found[k] = Partition.from_sequence(order, sizes, k, chosen.called)
     return found
 
 
@@ -110,60 +132,26 @@ class _Job:
         if not varying.all():
             numbers = numbers[:, varying]
         self.records = _records(numbers, standardize)
+        self.d = self.records.shape[1]
         self.whole = _whole_records(numbers) if integer else None
         self.orders: dict[str, NDArray[np.int32]] = {}
 
     def run(
         self,
-        method: Method,
+        chosen: Resolved,
         k: int,
         seed: int,
-        report: Report,
-        options: dict[str, Any],
+        advance: Callable[[float], None],
         refine: bool | float,
     ) -> Groups:
         if k == 1 or self.n < 2 * k:
             sizes = np.ones(self.n, np.int32) if k == 1 else np.array([self.n], np.int32)
             return np.arange(self.n, dtype=np.int32), sizes
         rng = np.random.default_rng(seed)
-        task = Task(self.records, k, rng, report, self.whole, options, self.orders)
-        if refine is False or method.one_column:
-            return group_block(task, method.group)
-        from microagg.grouping.registered import refine_groups
-
-        return refine_groups(task, method, None if refine is True else float(refine))
-
-
-def _choose(
-    method: str, job: _Job, k: int, options: dict[str, Any]
-) -> tuple[Method, dict[str, Any]]:
-    chosen = find(method)
-    if chosen.choose is not None:
-        d = job.records.shape[1]
-        automatic, chosen = chosen, find(chosen.choose(job.n, d, k, job.whole is not None))
-        # What moves the choice means nothing to some of the chosen.
-        shared = set(automatic.options) - set(chosen.options)
-        options = {name: value for name, value in options.items() if name not in shared}
-    check_options(chosen, options)
-    if job.whole is not None and not chosen.integer:
-        raise OptionError(f"method {chosen.name!r} does not centre groups on integers")
-    if chosen.one_column and job.records.shape[1] > 1:
-        raise OptionError(
-            f"method {chosen.name!r} groups one column at a time, but X has several; "
-            "use partition_columns, or another method"
-        )
-    return chosen, options
-
-
-def _refined_name(chosen: Method, job: _Job, refine: bool | float) -> str:
-    """Check `refine`; what the groups are called."""
-    if not isinstance(refine, bool | int | float) or not 0 <= refine < np.inf:
-        raise OptionError("refine must be True, False or a number of seconds, 0 or more")
-    if refine is False or chosen.one_column or chosen.name == "search":
-        return chosen.name
-    if job.whole is not None:
-        raise OptionError("refine does not centre groups on integers; leave out one of the two")
-    return f"{chosen.name}+search"
+        task = Task(self.records, k, rng, advance, self.whole, chosen.options, self.orders)
+        if refine is False or chosen.method.one_column:
+            return group_block(task, chosen.method.group)
+        return refine_groups(task, chosen.method, None if refine is True else float(refine))
 
 
 def _records(numbers: NDArray, standardize: bool) -> NDArray[np.float64]:

@@ -1,62 +1,45 @@
-"""The registry: every grouping method by name.
+"""The registry: every grouping method by name, those of others too.
 
 The command line, the docs and the shared tests are driven by it: a method that is registered is
 offered, described and tested.
 """
 
-import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from microagg.base.errors import OptionError
-from microagg.base.progress import Report, silent
+from microagg.base.errors import OptionError, PromiseError
+from microagg.grouping.method import Groups, Method, Task, near_names
 
-Groups = tuple[NDArray[np.integer], NDArray[np.integer]]
-
-
-@dataclass
-class Task:
-    """What a method is asked to do.
-
-    records: float64, (n, d), standardised if wanted, without constant columns; n >= 2k, k >= 2.
-    whole: the records as they came, where groups are to be centred on integers.
-    """
-
-    records: NDArray[np.float64]
-    k: int
-    rng: np.random.Generator
-    report: Report = silent
-    whole: NDArray[np.float64] | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    orders: dict[str, NDArray[np.int32]] = field(default_factory=dict)
+# Each lists its METHODS, in the order in which they are shown.
+_MODULES = (
+    "automatic",
+    "cluster.mdav",
+    "cluster.vmdav",
+    "cluster.cbfs",
+    "sequence.orderings",
+    "sequence.tour",
+    "sequence.reorder",
+    "refine.decompose",
+    "refine.searching",
+    "divide.composed",
+    "sequence.univariate",
+)
+ENTRY_POINTS = "microagg.methods"
+_registered: dict[str, Method] = {}
 
 
-@dataclass(frozen=True)
-class Method:
-    """A way to group records.
+class Resolved(NamedTuple):
+    """A method with every option, as records are to be grouped; `called` is what it is called."""
 
-    group: returns the row numbers, group by group, and the group sizes.
-    options: what the method can be told, and what each option means.
-    integer: it can centre groups on integers.
-    bounded: no group has more than 2k - 1 members.
-    one_column: it takes records of a single attribute only.
-    choose: in place of `group`, which method fits n, d, k and whether centres are to be integers.
-    """
-
-    name: str
-    description: str
-    paper: str
-    time: str
-    group: Callable[[Task], Groups]
-    options: Mapping[str, str] = field(default_factory=dict)
-    integer: bool = False
-    bounded: bool = True
-    one_column: bool = False
-    choose: Callable[[int, int, int, bool], str] | None = None
+    method: Method
+    options: dict[str, Any]
+    called: str
 
 
 def methods() -> dict[str, str]:
@@ -68,49 +51,114 @@ def methods() -> dict[str, str]:
 
 
 def all_methods() -> tuple[Method, ...]:
-    """Every registered method; their kernels are loaded only when this is first asked."""
-    from microagg.grouping.registered import ALL
-
-    return ALL
+    """Every method; their kernels are loaded only when this is first asked."""
+    for entry in entry_points(group=ENTRY_POINTS):
+        _load(entry)
+    return (*_own_methods().values(), *_registered.values())
 
 
 def find(name: str) -> Method:
     """The method of this name, or a sentence with the nearest names."""
-    known = {method.name: method for method in all_methods()}
-    if name not in known:
-        raise OptionError(f"there is no method {name!r}; {_near(name, known)}")
-    return known[name]
+    if name in _own_methods():
+        return _own_methods()[name]
+    if name not in _registered:
+        entries = entry_points(group=ENTRY_POINTS)
+        # Only the one that is asked for: another that is broken is no reason to stop.
+        for entry in entries:
+            if entry.name == name:
+                _load(entry)
+        if name not in _registered:
+            known = dict.fromkeys([*_own_methods(), *_registered, *entries.names])
+            raise OptionError(f"there is no method {name!r}; {near_names(name, known)}")
+    return _registered[name]
 
 
-def check_options(method: Method, options: Mapping[str, Any]) -> None:
-    """Refuse options that the method does not have."""
-    for name in options:
-        if name not in method.options:
-            own = _near(name, method.options) if method.options else "it has none"
-            raise OptionError(f"method {method.name!r} has no option {name!r}; {own}")
+def register_method(method: Method) -> None:
+    """Offer a method of your own wherever one is named, in this process.
+
+    Its groups are checked: every record in one group, at least k in each.
+    """
+    if not isinstance(method, Method):
+        raise OptionError(
+            "register_method takes a microagg.Method, but an object of type "
+            f"{type(method).__name__} arrived"
+        )
+    if method.name in _own_methods() or method.name in _registered:
+        raise OptionError(
+            f"there is already a method {method.name!r}; give yours a name of its own"
+        )
+    _registered[method.name] = replace(method, group=lambda task: _checked_groups(method, task))
 
 
-def _near(name: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+def resolve(
+    name: str,
+    options: Mapping[str, Any],
+    n: int,
+    d: int,
+    k: int,
+    *,
+    integer: bool = False,
+    refine: bool | float = False,
+) -> Resolved:
+    """The method for n records of d attributes, with every option checked, before any work.
 
-
-@dataclass(frozen=True)
-class Resolved:
-    method: Method
-    options: dict[str, Any]
-    called: str
-
-
-def resolve(name, options, n, d, k, *, integer=False, refine=False):
-    method = find(name)
-    options = dict(options)
+    integer: groups are to be centred on integers. refine: a search is to go on from its groups.
+    """
+    method, given = find(name), options
     if method.choose is not None:
-        method = find(method.choose(n, d, k, integer))
-        if method.name == "search" and n > 200_000:
-            options = {"effort": "quick", "start": "lloyd-mdav", **options}
-        if method.name not in ("search",):
-            options.pop("effort", None)
-    check_options(method, options)
-    refined = refine is not False and method.name not in ("search", "univariate")
-    return Resolved(method, options, f"{method.name}+search" if refined else method.name)
+        own = {option.name for option in method.options}
+        method.complete({each: options[each] for each in own & set(options)})
+        chosen, given = method.choose(n, d, k, integer, options)
+        method = find(chosen)
+    settled = method.complete(given)
+    if method.agree is not None:
+        method.agree(settled, d)
+    if integer and not method.integer:
+        raise OptionError(f"method {method.name!r} does not centre groups on integers")
+    if method.one_column and d > 1:
+        raise OptionError(
+            f"method {method.name!r} groups one column at a time, but X has several; "
+            "use partition_columns, or another method"
+        )
+    if not isinstance(refine, bool | int | float) or not 0 <= refine < np.inf:
+        raise OptionError("refine must be True, False or a number of seconds, 0 or more")
+    if refine is False or method.one_column or method.name == "search":
+        return Resolved(method, settled, method.name)
+    if integer:
+        raise OptionError("refine does not centre groups on integers; leave out one of the two")
+    return Resolved(method, settled, f"{method.name}+search")
+
+
+@cache
+def _own_methods() -> dict[str, Method]:
+    modules = [import_module(f"microagg.grouping.{name}") for name in _MODULES]
+    return {method.name: method for module in modules for method in module.METHODS}
+
+
+@cache
+def _load(entry: EntryPoint) -> None:
+    package = "" if entry.dist is None else f" of the package {entry.dist.name}"
+    try:
+        method = entry.load()
+    except Exception as failure:
+        raise OptionError(
+            f"the method {entry.name!r}{package} cannot be loaded ({type(failure).__name__}); "
+            "mend or remove it"
+        ) from failure
+    if not isinstance(method, Method) or method.name != entry.name:
+        raise OptionError(
+            f"the entry point {entry.name!r}{package} is no microagg.Method of this name"
+        )
+    register_method(method)
+
+
+def _checked_groups(method: Method, task: Task) -> Groups:
+    order, sizes = (np.asarray(each) for each in method.group(task))
+    n = len(task.records)
+    whole = order.dtype.kind in "iu" and sizes.dtype.kind in "iu" and sizes.sum() == n
+    if not (whole and np.array_equal(np.sort(order), np.arange(n)) and sizes.min() >= task.k):
+        raise PromiseError(
+            f"the groups of method {method.name!r} are not what it promised: every record once, "
+            f"at least {task.k} in each"
+        )
+    return order, sizes

@@ -8,6 +8,7 @@ from microagg.grouping.cluster.outside_in import outside_in
 from microagg.grouping.cluster.search import take_group
 from microagg.grouping.cluster.shrinking import close_groups, shrinking
 from microagg.grouping.cluster.tree import COUNT
+from microagg.grouping.method import Method
 from microagg.kernels.compiling import kernel
 
 
@@ -44,3 +45,14 @@ def _take_groups(tree, records, k, keep, seeds, seen, order):
         seen[0] += 1
         if tree.slots[seed] >= 0:
             take_group(tree, records, seed, order, found, distances)
+
+
+METHODS = (
+    Method(
+        "cbfs",
+        "groups of k around the records farthest out, one at a time",
+        "Laszlo and Mukherjee 2005; RepOrdMic, section 3",
+        "O(n^2) at worst",
+        lambda task: cbfs(task.records, task.k, task.advance),
+    ),
+)

@@ -7,6 +7,7 @@ from microagg.base.progress import Report, silent
 from microagg.grouping.cluster.search import farthest, take_group
 from microagg.grouping.cluster.shrinking import close_groups, shrinking
 from microagg.grouping.cluster.tree import COUNT
+from microagg.grouping.method import Method
 from microagg.kernels.compiling import kernel
 
 
@@ -75,3 +76,14 @@ def _sum_up(tree, records, left, sums, summed):
         if tree.slots[row] >= 0:
             for a in range(sums.size):
                 sums[a] += records[row, a]
+
+
+METHODS = (
+    Method(
+        "mdav",
+        "groups of k around the records farthest out, two at a time; exact, by a spatial index",
+        "Domingo-Ferrer and Torra 2005; P3M, Algorithm 1",
+        "O(n^2) at worst, about n^1.5 or less on most data",
+        lambda task: mdav(task.records, task.k, task.advance),
+    ),
+)

@@ -8,6 +8,7 @@ from microagg.grouping.cluster.outside_in import nearest_group, outside_in
 from microagg.grouping.cluster.search import search, take_group
 from microagg.grouping.cluster.shrinking import shrinking
 from microagg.grouping.cluster.tree import COUNT, build, remove
+from microagg.grouping.method import Method, Option, number
 from microagg.kernels.compiling import kernel
 from microagg.kernels.group_passes import group_scatter
 
@@ -131,3 +132,23 @@ def _take_groups(tree, records, k, keep, gamma_squared, seeds, seen, sizes, orde
                 nearest[i] = -1 if nearest[i] == joining else nearest[i]
         sizes[seen[1]] = size
         seen[1] += 1
+
+
+GAMMA = Option(
+    "gamma",
+    "how readily a group is extended, 0 or more; found out when not given",
+    None,
+    number(lambda gamma: gamma >= 0),
+    "a number, 0 or more, usually 0.2 or 1.1",
+)
+METHODS = (
+    Method(
+        "vmdav",
+        "groups of k to 2k - 1 around the records farthest out, extended while neighbours are near",
+        "Solanas and Martinez-Balleste 2006",
+        "O(n^2) at worst",
+        lambda task: vmdav(task.records, task.k, task.advance, gamma=task.options["gamma"]),
+        options=(GAMMA,),
+        bounded=False,
+    ),
+)

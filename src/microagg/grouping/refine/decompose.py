@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Report, silent
 from microagg.grouping.boxes import Tree, hide, nearest, plant
+from microagg.grouping.method import Groups, Method, Task
+from microagg.grouping.refine.starts import START, check_start, start_groups
 from microagg.kernels.compiling import kernel
 
 _GROUPS_A_CALL = 2048
@@ -382,3 +384,20 @@ def _join_rest(records, rows, size, k, centres, parts):
         parts[chosen] += 1
         for a in range(records.shape[1]):
             centres[chosen, a] += (records[row, a] - centres[chosen, a]) / parts[chosen]
+
+
+def _group(task: Task) -> Groups:
+    return decompose(task.records, *start_groups(task), task.k, task.advance)
+
+
+METHODS = (
+    Method(
+        "igd",
+        "groups dissolved and shrunk into their neighbours while the loss falls",
+        "Khomnotai, Lin, Peng and Santra 2018; RepOrdMic, section 3",
+        "as the start, and about O(n log n) a pass",
+        _group,
+        options=(START,),
+        agree=lambda options, d: check_start("igd", options, d),
+    ),
+)

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Report, silent
+from microagg.grouping.method import Method
 from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
+from microagg.grouping.sequence.split import by_order
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 
@@ -175,3 +177,31 @@ def _rows_left(slots, current, left):
             rows[count] = row
             count += 1
     return rows
+
+
+METHODS = (
+    Method(
+        "zscore",
+        "records in order of the sum of their z-scores, split optimally",
+        "IMHMI, section 2.2",
+        "O(n log n + k n d)",
+        by_order("zscore", lambda task: order_by_zscore(task.records)),
+        integer=True,
+    ),
+    Method(
+        "pca",
+        "records in order of their first principal component, split optimally",
+        "IMHMI, section 2.2",
+        "O(n log n + n d^2 + k n d)",
+        by_order("pca", lambda task: order_by_principal_component(task.records)),
+        integer=True,
+    ),
+    Method(
+        "npn",
+        "always on to the nearest record left, split optimally",
+        "IMHMI, section 2.2",
+        "O(n^2) at worst",
+        by_order("npn", lambda task: order_by_nearest_next(task.records, task.advance)),
+        integer=True,
+    ),
+)

@@ -6,16 +6,19 @@ as good: the SSE falls round by round.
 """
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Report, silent
 from microagg.grouping.boxes import Tree, hide, nearest, plant
+from microagg.grouping.cluster.cbfs import cbfs
+from microagg.grouping.cluster.mdav import mdav
+from microagg.grouping.method import Groups, Method, Option, Task, whole
 from microagg.grouping.sequence.kmeans import kmeans
-from microagg.grouping.sequence.split import split_sequence
+from microagg.grouping.sequence.split import split_sequence, split_task
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 
@@ -378,3 +381,64 @@ def _scatter(records, sizes):
                 total += away * away
         first = last
     return total
+
+
+def _by_walk(group: Callable[..., Groups]) -> Callable[[Task], Groups]:
+    """A method that walks the groups of another, each to the nearest next, and splits the walk."""
+
+    def walk(task: Task) -> Groups:
+        groups = group(task.records, task.k, lambda share: task.advance(0.5 * share))
+        order = walk_groups(task.records, *groups, lambda share: task.advance(0.5 + 0.5 * share))
+        return split_task(task, order)
+
+    return walk
+
+
+def _group(task: Task) -> Groups:
+    clusters = task.options["clusters"]
+    order, sizes = reorder(task.records, task.k, task.rng, task.advance, clusters=clusters)
+    # The rounds weigh z-scores; only the last line is split anew, about integers.
+    return (order, sizes) if task.whole is None else split_task(task, order.astype(np.int32))
+
+
+def _check_clusters(given: Any) -> list[int]:
+    numbers = [whole(1)(each) for each in np.atleast_1d(given).tolist()]
+    if not numbers:
+        raise ValueError
+    return numbers
+
+
+CLUSTERS = Option(
+    "clusters",
+    "how many initial clusters, or several numbers to try",
+    None,
+    _check_clusters,
+    "a whole number, 1 or more, or several, such as range(1, 21)",
+)
+METHODS = (
+    Method(
+        "mdav-mhm",
+        "the groups of mdav walked one after the other, split optimally",
+        "IMHMI, section 2.2; RepOrdMic, section 3",
+        "as mdav",
+        _by_walk(mdav),
+        integer=True,
+    ),
+    Method(
+        "cbfs-mhm",
+        "the groups of cbfs walked one after the other, split optimally",
+        "IMHMI, section 2.2; RepOrdMic, section 3",
+        "as cbfs",
+        _by_walk(cbfs),
+        integer=True,
+    ),
+    Method(
+        "reporder",
+        "records ordered cluster by cluster, split, and ordered again until the loss stops falling",
+        "RepOrdMic, Algorithm 1",
+        "about O(n^1.5) an iteration",
+        _group,
+        options=(CLUSTERS,),
+        integer=True,
+    ),
+)

@@ -4,11 +4,13 @@ All ways are exact. Which one is taken depends on n, k and the cost only, never 
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
+from microagg.grouping.method import Groups, Task
 from microagg.grouping.sequence.monge import fill_sorted
 from microagg.grouping.sequence.scan import fill_sequence
 from microagg.grouping.sequence.wide import fill_wide
@@ -74,6 +76,24 @@ def split_sequence(
     return _split_two_way(
         lambda *part: _part_of_records(records, order, *part), n, k, integer, fill_sequence
     )
+
+
+def split_task(task: Task, order: NDArray[np.int32]) -> Groups:
+    """The records of a task in this order, split; about integers where these are asked for."""
+    integer = task.whole is not None
+    records = task.records if task.whole is None else task.whole
+    return order, split_sequence(records, task.k, order=order, integer=integer)
+
+
+def by_order(name: str, order_of: Callable[[Task], NDArray[np.int32]]) -> Callable[[Task], Groups]:
+    """A method that puts the records in a line, once for every k, and splits it."""
+
+    def group(task: Task) -> Groups:
+        if name not in task.orders:
+            task.orders[name] = order_of(task)
+        return split_task(task, task.orders[name])
+
+    return group
 
 
 def lines_in_order(records: NDArray[np.float64], order: NDArray[np.int32]) -> NDArray[np.float64]:

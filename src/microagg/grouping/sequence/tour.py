@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.progress import Report, silent
+from microagg.grouping.method import Method
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
+from microagg.grouping.sequence.split import by_order
 from microagg.kernels.compiling import kernel
 
 _NEIGHBOURS = 8
@@ -384,3 +386,15 @@ def _turn(tour, place, first, count):
         place[one] = last
         first = first + 1 if first + 1 < size else 0
         last = last - 1 if last > 0 else size - 1
+
+
+METHODS = (
+    Method(
+        "tsp",
+        "records along a short tour, split optimally",
+        "IMHMI, section 2.2 (FDM)",
+        "about O(n log n)",
+        by_order("tsp", lambda task: order_by_tour(task.records, task.advance)),
+        integer=True,
+    ),
+)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from microagg.base.arrays import as_numbers, as_whole_numbers, check_k
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
+from microagg.grouping.method import Groups, Method, Task
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import split_sorted
 
@@ -70,3 +71,22 @@ def _check_size_cost(size_cost: float, cost: str) -> float:
     if number > 0.0 and cost != "sse":
         raise OptionError("size_cost goes with cost='sse' only")
     return number
+
+
+def _group(task: Task) -> Groups:
+    column = (task.records if task.whole is None else task.whole)[:, 0]
+    order, line = sort_stably(np.ascontiguousarray(column))
+    return order, split_sorted(line, task.k, integer=task.whole is not None)
+
+
+METHODS = (
+    Method(
+        "univariate",
+        "one attribute, at the least loss there is; several with partition_columns",
+        "IMHMI, section 3",
+        "O(n log n)",
+        _group,
+        integer=True,
+        one_column=True,
+    ),
+)

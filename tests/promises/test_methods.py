@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import microagg
-from microagg.grouping.methods import find
+from microagg.grouping.methods import all_methods, find
 
 NAMES = [name for name in microagg.methods() if name != "univariate"]
 rng = np.random.default_rng(11)
@@ -142,66 +142,24 @@ def test_bad_input_gets_one_clear_sentence(name):
         assert sentence in str(caught.value)
 
 
-def test_unknown_methods_get_the_near_names():
-    with pytest.raises(microagg.MicroaggError, match="did you mean mdav"):
-        microagg.partition(np.ones((4, 2)), 2, "mdaw")
-    with pytest.raises(microagg.MicroaggError, match="did you mean gamma"):
-        microagg.partition(np.ones((4, 2)), 2, "vmdav", gama=1)
-    with pytest.raises(microagg.MicroaggError, match="it has none"):
-        microagg.partition(np.ones((4, 2)), 2, "mdav", gamma=1)
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "sentence"),
-    [
-        ("vmdav", {"gamma": -1}, "gamma must be a number, 0 or more"),
-        ("vmdav", {"gamma": "wide"}, "gamma must be a number, 0 or more"),
-        ("reporder", {"clusters": 0}, "clusters must be a whole number, 1 or more"),
-        ("reporder", {"clusters": []}, "clusters must be a whole number, 1 or more"),
-        ("reporder", {"clusters": [2, 1.5]}, "clusters must be a whole number, 1 or more"),
-        ("reporder", {"clusters": "many"}, "clusters must be a whole number, 1 or more"),
-        ("igd", {"start": "igd"}, "igd cannot start from 'igd' here"),
-        ("igd", {"start": "auto"}, "igd cannot start from 'auto' here"),
-        ("igd", {"start": "univariate"}, "igd cannot start from 'univariate' here"),
-        ("igd", {"start": "mdva"}, "did you mean mdav"),
-    ],
-)
-def test_bad_options_get_one_clear_sentence(method, options, sentence):
-    with pytest.raises(microagg.MicroaggError) as caught:
-        microagg.partition(DATA["ordinary"], 3, method, **options)
-    assert sentence in str(caught.value)
-
-
-@pytest.mark.parametrize("start", ["cbfs", "vmdav", "tsp", "reporder", "zscore"])
-def test_decomposition_never_loses_more_than_its_start(start):
-    X = DATA["ordinary"]
-    before = microagg.information_loss(X, microagg.partition(X, 3, start))
-    after = microagg.information_loss(X, microagg.partition(X, 3, "igd", start=start))
-    assert after <= before * (1 + 1e-12)
-
-
-def test_several_numbers_of_clusters_are_never_worse_than_one_of_them():
-    X = DATA["ordinary"]
-    one = microagg.information_loss(X, microagg.partition(X, 3, "reporder", clusters=4))
-    many = microagg.information_loss(X, microagg.partition(X, 3, "reporder", clusters=range(1, 6)))
-    assert many <= one
-
-
-def test_auto_picks_by_size():
-    from microagg.grouping.registered import _choose
-
-    assert {_choose(n, 5, 3, False) for n in (100, 10_000, 200_000)} == {"search"}
-    assert _choose(10**6, 5, 3, False) == "lloyd-mdav"
-    assert _choose(10**6, 1, 3, False) == "univariate"
-    assert [_choose(n, 5, 3, True) for n in (100, 10**6)] == ["tsp", "npn"]
-
-
 def test_methods_describe_themselves():
     for name, description in microagg.methods().items():
         assert description
         assert "\n" not in description
         assert find(name).paper
         assert find(name).time
+
+
+@pytest.mark.parametrize("method", all_methods(), ids=lambda method: method.name)
+def test_options_check_themselves(method):
+    for option in method.options:
+        assert option.meaning
+        default = option.value(option.default)
+        assert default == option.default
+        with pytest.raises(microagg.MicroaggError) as caught:
+            option.value(object())
+        assert "\n" not in str(caught.value)
+    assert method.complete({}) == {option.name: option.default for option in method.options}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -213,20 +171,6 @@ def test_many_k_at_once_are_the_same_as_one_by_one(name):
         if name != "auto":
             assert np.array_equal(found.labels, microagg.partition(X, k, name).labels)
         check(found.labels, 100, k)
-
-
-def test_several_k_share_one_ordering(monkeypatch):
-    from microagg.grouping import registered
-
-    calls = []
-    original = registered.order_by_tour
-    monkeypatch.setattr(
-        registered, "order_by_tour", lambda *given: calls.append(1) or original(*given)
-    )
-    microagg.partition_many(np.random.default_rng(0).normal(size=(50, 2)), [2, 3, 4], "tsp")
-    assert len(calls) == 1
-    with pytest.raises(microagg.MicroaggError, match="at least one k"):
-        microagg.partition_many(np.ones((4, 1)), [])
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if find(name).integer])
@@ -250,28 +194,3 @@ def test_integer_centroids(name):
 def test_integer_is_refused_where_it_means_nothing(name):
     with pytest.raises(microagg.MicroaggError, match="does not centre groups on integers"):
         microagg.partition(np.arange(20).reshape(10, 2), 2, name, integer=True)
-
-
-def test_columns_one_by_one():
-    X = np.random.default_rng(10).integers(0, 99, (50, 3))
-    found = microagg.partition_columns(X, 4)
-    assert len(found) == 3
-    for column, own in enumerate(found):
-        expected = microagg.optimal_univariate(X[:, column], 4)
-        assert np.array_equal(own.labels, expected.labels)
-        single = microagg.partition(X[:, column], 4, "univariate")
-        assert microagg.information_loss(X[:, column], single) == pytest.approx(
-            microagg.information_loss(X[:, column], own)
-        )
-    assert microagg.partition(X[:, 0], 4).method == "univariate"
-    with pytest.raises(microagg.MicroaggError, match="use partition_columns"):
-        microagg.partition(X, 4, "univariate")
-
-
-def test_progress_is_shown_to_those_who_ask(capsys):
-    X = np.random.default_rng(12).normal(size=(60, 2))
-    microagg.partition(X, 3, "npn", progress=True)
-    assert "grouping by npn" in capsys.readouterr().err
-    microagg.partition(X, 3, "npn", progress=False)
-    microagg.partition(X, 3, "npn")
-    assert capsys.readouterr().err == ""

@@ -1,0 +1,115 @@
+"""search: the groups of another method annealed, for as long as an effort, steps or time allow."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from microagg.base.errors import OptionError
+from microagg.grouping.bound.best import search_best
+from microagg.grouping.method import Groups, Method, Option, Task, number, whole
+from microagg.grouping.refine.budget import EFFORTS, afforded
+from microagg.grouping.refine.search import search
+from microagg.grouping.refine.starts import START, check_start, start_groups
+
+
+def _effort(name: str) -> str:
+    if name not in EFFORTS:
+        raise ValueError
+    return name
+
+
+EFFORT = Option(
+    "effort",
+    "quick, balanced (the default) or best: steps by the number of records; best searches many "
+    "times and adds integer programmes, up to 5,000 records",
+    None,
+    _effort,
+    "quick, balanced or best",
+)
+STEPS = Option(
+    "steps",
+    "how many steps, instead: the same seed gives the same groups",
+    None,
+    whole(0),
+    "a whole number, 0 or more",
+)
+TIME_LIMIT = Option(
+    "time_limit",
+    "seconds, instead or with effort best: groups may differ from run to run",
+    None,
+    number(lambda seconds: seconds >= 0),
+    "a number of seconds, 0 or more",
+)
+# Each says how long to search.
+BUDGET = {EFFORT.name, STEPS.name, TIME_LIMIT.name}
+
+
+def refine_groups(task: Task, method: Method, seconds: float | None) -> Groups:
+    """The groups of any method, and a search from there: balanced, or for so many seconds."""
+    first = replace(task, advance=lambda share: task.advance(0.5 * share))
+    groups = method.group(first)
+    steps = afforded(len(task.records), "balanced") if seconds is None else None
+    return _search_on(task, groups, steps, seconds, 0.5)
+
+
+def _search(task: Task) -> Groups:
+    effort, steps = task.options["effort"] or "balanced", task.options["steps"]
+    seconds = task.options["time_limit"]
+    if seconds is not None:
+        # Compiled on a few records, before time is taken.
+        few = replace(task, records=task.records[: 2 * task.k], advance=lambda _share: None)
+        start_groups(replace(few, rng=np.random.default_rng(0), orders={}))
+    begun = time.monotonic()
+    groups = start_groups(replace(task, advance=lambda share: task.advance(0.2 * share)))
+    if seconds is not None:
+        seconds = max(0.0, seconds - (time.monotonic() - begun))
+    elif steps is None:
+        steps = afforded(len(task.records), effort)
+    return _search_on(
+        task, groups, steps, seconds, 0.2, search_best if effort == "best" else search
+    )
+
+
+def _search_on(
+    task: Task,
+    groups: Groups,
+    steps: int | None,
+    seconds: float | None,
+    done: float,
+    seek: Callable[..., Groups] = search,
+) -> Groups:
+    def advance(share: float) -> None:
+        task.advance(done + (1.0 - done) * share)
+
+    return seek(task.records, *groups, task.k, task.rng, advance, steps=steps, seconds=seconds)
+
+
+def _agree(options: Mapping[str, Any], d: int) -> None:
+    check_start("search", options, d)
+    given = [name for name in ("steps", "time_limit", "effort") if options[name] is not None]
+    if len(given) > 1 and (options["effort"] != "best" or "steps" in given):
+        raise OptionError(
+            f"{given[0]} and {given[1]} exclude each other; give one of them, "
+            "or time_limit with effort='best'"
+        )
+
+
+METHODS = (
+    Method(
+        "search",
+        "groups of another method annealed: records move, change places, found and leave groups",
+        "microagg",
+        "as the start, and O(d) a step",
+        _search,
+        options=(
+            EFFORT,
+            STEPS,
+            TIME_LIMIT,
+            replace(START, meaning=f"{START.meaning}: soon it makes no difference"),
+        ),
+        agree=_agree,
+    ),
+)
