@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from microagg import private
-    from microagg.actions import spark
     from microagg.actions.assess import assess
     from microagg.actions.compare import compare
     from microagg.actions.inspect import inspect
-    from microagg.actions.large import LargeRelease, protect_large
     from microagg.actions.protect import protect
     from microagg.actions.tune import tune_proximity
     from microagg.aggregation.proximity import proximity_centroids
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Assessment",
     "Bound",
-    "LargeRelease",
     "Method",
     "MicroaggError",
     "Partition",
@@ -48,10 +45,8 @@ __all__ = [
     "partition_many",
     "private",
     "protect",
-    "protect_large",
     "proximity_centroids",
     "register_method",
-    "spark",
     "tune_proximity",
 ]
 
@@ -59,7 +54,6 @@ __all__ = [
 _HOMES = {
     "Assessment": "microagg.release.assessment",
     "Bound": "microagg.grouping.bound.lower_bound",
-    "LargeRelease": "microagg.actions.large",
     "Method": "microagg.grouping.method",
     "MicroaggError": "microagg.base.errors",
     "Partition": "microagg.base.groups",
@@ -77,7 +71,6 @@ _HOMES = {
     "partition_columns": "microagg.grouping.doors",
     "partition_many": "microagg.grouping.doors",
     "protect": "microagg.actions.protect",
-    "protect_large": "microagg.actions.large",
     "proximity_centroids": "microagg.aggregation.proximity",
     "register_method": "microagg.grouping.methods",
     "tune_proximity": "microagg.actions.tune",
@@ -89,8 +82,6 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("microagg")
     if name == "private":
         return import_module("microagg.private")
-    if name == "spark":
-        return import_module("microagg.actions.spark")
     if name not in _HOMES:
         raise AttributeError(f"module 'microagg' has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)

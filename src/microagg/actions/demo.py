@@ -15,7 +15,8 @@ from microagg.actions.protect import protect
 from microagg.base.arrays import check_k
 from microagg.base.files import whole_file
 from microagg.kernels.compiling import seconds_compiling
-from microagg.release.release import Release, certificate_path
+from microagg.release.output import certificate_path
+from microagg.release.release import Release
 
 _SHOWN = 4
 
@@ -91,7 +92,7 @@ def _changes(release: Release) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title="What became of each column", title_justify="left")
     for heading in ("column", "mean", "mean after", "deviation", "deviation after", "loss %"):
         table.add_column(heading, justify="left" if heading == "column" else "right")
-    for column in release.attributes:
+    for column in release.shown.attributes:
         if column.role == "quasi-identifier":
             figures = (
                 column.mean_before,

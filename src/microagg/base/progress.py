@@ -1,5 +1,6 @@
 """Progress of long work, shown to a person and to nobody else."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,3 +45,20 @@ def watch(title: str, show: bool | None = None) -> Iterator[Report]:
             yield lambda share: bar.update(task, completed=share)
         finally:
             _told.pop()
+
+
+@contextmanager
+def library_prints_to_stderr() -> Iterator[None]:
+    """Keep standard output for results: a solver beneath prints there what it should not."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)

@@ -32,14 +32,14 @@ def compare(
 ) -> None:
     """Compare methods and k on a table: risk, loss, time, and a recommendation."""
     import microagg
-    from microagg.release.release import refuse_overwriting
+    from microagg.actions.publish import refuse_outputs
 
     try:
         ks = [int(text) for text in texts.names(k or (), "-k") or ("3", "5", "10")]
     except ValueError:
         raise OptionError("-k takes whole numbers with commas, for example -k 3,5,10") from None
     if report is not None:
-        refuse_overwriting(report, Path(source), force)
+        refuse_outputs(source, None, [report], force)
     found = microagg.compare(
         source,
         ks,

@@ -3,10 +3,7 @@
 import inspect
 import json
 import math
-import os
-import sys
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Container
 from functools import wraps
 from typing import Annotated, Any, NamedTuple, get_args
 
@@ -124,23 +121,6 @@ def _plain_type(annotation: Any) -> type:
     """What one word on the command line is for a setting of this type, `None` put aside."""
     types = [each for each in get_args(annotation) or (annotation,) if each is not type(None)]
     return types[0] if types[0] in (bool, int, float) else str
-
-
-@contextmanager
-def library_prints_to_stderr() -> Iterator[None]:
-    """Keep standard output for results: a solver beneath prints there what it should not."""
-    sys.stdout.flush()
-    try:
-        kept = os.dup(1)
-    except OSError:
-        yield
-        return
-    try:
-        os.dup2(2, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
 
 
 def say_json(result: Any) -> None:

@@ -63,7 +63,7 @@ def private(
 ) -> None:
     """Release columns with calibrated noise: differential privacy, and what it promises."""
     import microagg.private
-    from microagg.release.release import refuse_early
+    from microagg.actions.publish import refuse_outputs
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")
@@ -73,7 +73,7 @@ def private(
         raise OptionError("--json and -o - both want standard output; write the release to a file")
     if limit is not None and ledger is None:
         raise OptionError("--limit needs --ledger, the file that adds up what was spent")
-    refuse_early(source, output, [] if report is None else [report], force)
+    refuse_outputs(source, output, [] if report is None else [report], force)
     found = microagg.private.release(
         source,
         epsilon=epsilon,

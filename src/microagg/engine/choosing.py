@@ -1,7 +1,7 @@
 """Which engine a table is protected with, and how much memory that takes."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,10 @@ class Where:
                 f"memory is {self.memory}, but at least {LEAST_MEMORY / 1e9:g}GB are needed, "
                 "whatever the size of the table; give that"
             )
+
+    def settings(self) -> dict[str, Any]:
+        """By name, as `protect` takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def allowed(self) -> int | None:

@@ -89,7 +89,8 @@ def refuse_same_table(target: str, source: str | None, force: bool) -> None:
     """Refuse to replace the database table that the input is, or may be a query on."""
     if force and source is not None and same_table(target, source):
         raise OptionError(
-            f"{format_of(target).shown(target)} is the input, which is never written over; name another"
+            f"{format_of(target).shown(target)} is the input, which is never written over; "
+            "name another"
         )
 
 

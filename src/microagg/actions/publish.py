@@ -1,0 +1,134 @@
+"""From a table to its release in one step: protected, written, checked and reported on."""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from microagg.actions.estimate import Estimate, estimate
+from microagg.actions.protect import protect
+from microagg.base.certificate import Certificate
+from microagg.base.errors import OptionError
+from microagg.base.progress import library_prints_to_stderr
+from microagg.base.recipe import Recipe
+from microagg.engine.choosing import Where
+from microagg.engine.disk.work import work_path
+from microagg.kernels.compiling import seconds_compiling
+from microagg.release.output import certificate_path, refuse_overwriting, refuse_target
+from microagg.table.formats import format_of
+from microagg.table.opening import STANDARD_STREAM
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was made: the certificate, where everything stands, and how long it took.
+
+    compiling: seconds of these that went into compiling, which is done once.
+    """
+
+    certificate: Certificate
+    files: dict[str, str]
+    seconds: float
+    compiling: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """What is to be made of a table, and where it goes.
+
+    source, output: addresses, as of `protect` and `Release.write`; prove: as of `protect`.
+    report: where a page goes; public: it shows only what the release shows.
+    save_recipe: where the settings go; force: replace what is there.
+    """
+
+    source: str
+    output: str
+    recipe: Recipe
+    where: Where = Where()
+    report: Path | None = None
+    public: bool = False
+    save_recipe: Path | None = None
+    prove: float = 0.0
+    force: bool = False
+
+    def make(self, progress: bool | None = None) -> Outcome:
+        """Make it. What would be refused at the end is refused before any work is done."""
+        started, compiled = time.perf_counter(), seconds_compiling()
+        where = self._settled()
+        with library_prints_to_stderr():
+            release = protect(
+                self.source,
+                recipe=self.recipe,
+                prove=self.prove,
+                progress=progress,
+                **where.settings(),
+            )
+        with release:
+            certificate = release.write(self.output, force=self.force)
+            if self.report is not None:
+                release.report(self.report, public=self.public)
+        if self.save_recipe is not None:
+            self.recipe.write(self.save_recipe)
+        return Outcome(
+            certificate,
+            self._files(where.engine == "spark"),
+            time.perf_counter() - started,
+            seconds_compiling() - compiled,
+        )
+
+    def estimate(self, progress: bool | None = None) -> Estimate:
+        """What making it would do and cost; writes nothing."""
+        return estimate(self.source, self.recipe, self.where, progress)
+
+    def _settled(self) -> Where:
+        """Where it is made, once it is clear that its outputs can be written."""
+        engine = self.where.settled(self.source)
+        others = [path for path in (self.report, self.save_recipe) if path is not None]
+        refuse_outputs(self.source, self.output, others, self.force, folder=engine == "spark")
+        work = self.where.work
+        if engine == "disk" and work is None and self.output != STANDARD_STREAM:
+            work = work_path(Path(self.output))
+        return replace(self.where, engine=engine, work=work)
+
+    def _files(self, folder: bool) -> dict[str, str]:
+        to_stream = self.output == STANDARD_STREAM
+        files = {"release": "standard output" if to_stream else self.output}
+        if not to_stream and (folder or format_of(self.output).is_file):
+            files["certificate"] = str(certificate_path(Path(self.output)))
+        for what, path in (("report", self.report), ("recipe", self.save_recipe)):
+            if path is not None:
+                files[what] = str(path)
+        return files
+
+
+def refuse_outputs(
+    source: str,
+    output: str | None,
+    others: Sequence[Path],
+    force: bool,
+    *,
+    folder: bool = False,
+) -> None:
+    """Refuse outputs that cannot be written, or would replace what they must not.
+
+    output: where a release goes, if one does, in one file or a folder; others: further files.
+    """
+    path, address = _input_of(source)
+    if output is None:
+        for other in others:
+            refuse_overwriting(other, path, force)
+        return
+    refuse_target(output, path, address, force, others, folder=folder)
+
+
+def _input_of(source: str) -> tuple[Path | None, str | None]:
+    """The path or the database address of an input, as far as it has one."""
+    if source == STANDARD_STREAM:
+        return None, None
+    try:
+        is_file = format_of(source).is_file
+    except OptionError:
+        # A table that only Spark knows, or nothing at all, which is said when it is opened.
+        return (Path(source), None) if os.path.lexists(source) else (None, None)
+    return (Path(source), None) if is_file else (None, source)
