@@ -45,7 +45,7 @@ class Publication:
     source: str
     output: str
     recipe: Recipe
-    where: Where = Where()
+    where: Where
     report: Path | None = None
     public: bool = False
     save_recipe: Path | None = None

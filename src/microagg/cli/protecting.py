@@ -11,7 +11,8 @@ from microagg.base.recipe import Recipe
 from microagg.cli import options
 
 if TYPE_CHECKING:
-    from microagg.actions.publish import Estimate, Outcome
+    from microagg.actions.estimate import Estimate
+    from microagg.actions.publish import Outcome
 
 
 @options.with_settings()
@@ -73,7 +74,8 @@ def protect(
         raise OptionError("-o says where the release goes, for example -o release.csv")
     if json and output == "-":
         raise OptionError("--json and -o - both want standard output; write the release to a file")
-    from microagg.actions.publish import Publication, Where
+    from microagg.actions.publish import Publication
+    from microagg.engine.choosing import Where
 
     wanted = Publication(
         source=source,

@@ -69,14 +69,25 @@ class Profile:
         self, plan: Plan, rows: NDArray[np.int64], before: Sequence[Coded], block: Block
     ) -> None:
         """The records of a cell, in order; rows: their numbers."""
-        self.add_records(rows, before, block.records(plan))
+        self._add(rows, before, block.records(plan))
         if self.links is not None:
             self.links.add(block.points(plan), block.groups.sizes)
 
     def add_records(
+        self,
+        plan: Plan,
+        rows: NDArray[np.int64],
+        before: Sequence[Coded],
+        after: Sequence[Coded],
+    ) -> None:
+        """The same of records whose groups are not at hand."""
+        self._add(rows, before, after)
+        if self.links is not None:
+            self.links.add(plan.place(after), np.ones(rows.size, np.int64))
+
+    def _add(
         self, rows: NDArray[np.int64], before: Sequence[Coded], after: Sequence[Coded]
     ) -> None:
-        """Records before and after, without their groups."""
         self.tally.add(before, after)
         there, places = self._sampled(rows)
         self._places.append(places)

@@ -175,10 +175,7 @@ class Disk:
             before = row.coded(plan, packed)
             if self._work.is_done(cell):
                 published = self._work.kept(cell, row.published, self._borders)
-                profiles[cell].add_records(packed[:, 0], before, row.coded(plan, published))
-                if profile.links is not None:
-                    points = plan.place(row.coded(plan, published))
-                    profiles[cell].links.add(points, np.ones(len(points), np.int64))
+                profiles[cell].add_records(plan, packed[:, 0], before, row.coded(plan, published))
                 return
             strata = packed[:, row.published] if row.strata else None
             weights = np.ascontiguousarray(packed[:, -1]).view(np.float64) if row.weights else None
