@@ -24,7 +24,7 @@ from microagg.columns.coded import (
     read,
 )
 from microagg.columns.kinds import find
-from microagg.columns.kinds.kind import Kind
+from microagg.columns.kinds.kind import Kind, where_missing
 from microagg.columns.points import Corners, Scores
 from microagg.columns.text import is_text, without_views
 from microagg.kernels.exact_sums import Moments
@@ -242,14 +242,13 @@ class Coding:
     def _code_categories(self, part: pa.Array) -> Coded:
         plain = plain_values(part)
         codes = pc.index_in(plain, value_set=self.categories)
-        missing = plain.is_null().to_numpy(zero_copy_only=False) if plain.null_count else None
         if codes.null_count != plain.null_count:
             raise self._changed()
         template = _template(self.name, self.type, find(self.kind), self.order, self.fineness)
         return replace(
             template,
             values=codes.fill_null(0).to_numpy().astype(np.int64),
-            missing=missing,
+            missing=where_missing(plain),
             categories=self.categories,
         )
 

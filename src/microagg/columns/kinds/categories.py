@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from microagg.aggregation.centres import modes
 from microagg.base.errors import InputError
 from microagg.columns.coded import Coded
-from microagg.columns.kinds.kind import Kind
-from microagg.columns.kinds.measured import split_missing
+from microagg.columns.kinds.kind import Kind, where_missing
 from microagg.columns.points import Corners, Scores
 from microagg.columns.told import Bar
 from microagg.measure.change import category_loss
@@ -43,7 +42,7 @@ class Categories(Kind):
         encoded = _plainly_encoded(array, keep_unused=in_order)
         categories = encoded.dictionary
         self.check_categories(name, categories, in_order or order is not None)
-        missing = split_missing(encoded.indices)
+        missing = where_missing(encoded.indices)
         codes = encoded.indices.fill_null(0).cast(pa.int64()).to_numpy()
         if len(categories) and not in_order:
             places = _sorted_places(name, categories, order)

@@ -87,3 +87,8 @@ class Kind(ABC):
         except (OverflowError, ValueError):
             # Python's calendar knows no nanoseconds and ends with the year 9999.
             return [str(value) for value in values.tolist()]
+
+
+def where_missing(array: pa.Array) -> Missing:
+    """Where there is no value; None if there is one everywhere."""
+    return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None

@@ -9,7 +9,7 @@ from microagg.columns.coded import Coded
 from microagg.columns.kinds.kind import Kind
 from microagg.columns.points import Scores
 from microagg.columns.told import Bar
-from microagg.measure.change import Missing, numeric_loss
+from microagg.measure.change import numeric_loss
 
 
 class Measured(Kind):
@@ -57,11 +57,6 @@ class Measured(Kind):
         """How a page writes the edges of bins."""
         unit = _unit(column)
         return [f"{edge * unit:.6g}" for edge in edges]
-
-
-def split_missing(array: pa.Array) -> Missing:
-    """Where there is no value; None if there is one everywhere."""
-    return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
 def _unit(column: Coded) -> float:
