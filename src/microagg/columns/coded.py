@@ -92,7 +92,9 @@ def with_gaps(array: pa.Array, declared_missing: NDArray[np.bool_] | None) -> pa
     """The entries, missing also where a code stands for a missing value."""
     if declared_missing is None or not declared_missing.any():
         return array
-    return pc.if_else(pa.array(declared_missing), pa.scalar(None, array.type), array)
+    plain = without_views(array)
+    gaps = pc.if_else(pa.array(declared_missing), pa.scalar(None, plain.type), plain)
+    return gaps if plain.type == array.type else gaps.cast(array.type)
 
 
 def decode(coded: Coded, values: NDArray, missing: NDArray[np.bool_]) -> pa.Array:

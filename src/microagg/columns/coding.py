@@ -24,7 +24,7 @@ from microagg.columns.coded import (
     read,
 )
 from microagg.columns.kinds import find
-from microagg.columns.kinds.kind import Kind
+from microagg.columns.kinds.kind import Kind, where_missing
 from microagg.columns.points import Corners, Scores
 from microagg.columns.text import is_text, without_views
 from microagg.kernels.exact_sums import Moments
@@ -53,6 +53,7 @@ class Observed:
         self._most_categories = most_categories
         self._categories = plain_values(pa.nulls(0, column_type))
         self._counts = np.zeros(0, np.int64)
+        self._waiting: list[tuple[pa.Array, NDArray[np.int64]]] = []
         self._ordered: pa.Array | None = None
         self._step = 1 if self._traits.categorical else self._template(-1).step
 
@@ -79,6 +80,7 @@ class Observed:
         self._nulls |= other._nulls
         if other._ordered is not None:
             self._same_order(other._ordered)
+        other._settle_counts()
         self._merge_counts(other._categories, other._counts)
 
     def coding(self) -> "Coding":
@@ -131,11 +133,18 @@ class Observed:
         self._merge_counts(*counts_of(plain))
 
     def _merge_counts(self, values: pa.Array, counts: NDArray[np.int64]) -> None:
-        encoded = pa.concat_arrays([self._categories, values]).dictionary_encode()
+        self._waiting.append((values, counts))
+        # Not each time: a part may have few of many categories.
+        if sum(len(values) for values, _ in self._waiting) > len(self._categories):
+            self._settle_counts()
+
+    def _settle_counts(self) -> None:
+        values, counts = zip((self._categories, self._counts), *self._waiting, strict=True)
+        self._waiting = []
+        encoded = pa.concat_arrays(values).dictionary_encode()
         self._categories = encoded.dictionary
-        summed = np.zeros(len(self._categories), np.int64)
-        np.add.at(summed, encoded.indices.to_numpy(), np.concatenate([self._counts, counts]))
-        self._counts = summed
+        self._counts = np.zeros(len(self._categories), np.int64)
+        np.add.at(self._counts, encoded.indices.to_numpy(), np.concatenate(counts))
         if len(self._categories) > self._most_categories:
             raise InputError(
                 f"column {self.name!r} has more than {self._most_categories} categories; it may "
@@ -152,6 +161,7 @@ class Observed:
             )
 
     def _counted(self) -> tuple[pa.Array, int, Scores | Corners]:
+        self._settle_counts()
         traits, seen = self._traits, self._categories
         if self._undeclared:
             traits.check_undeclared(self.name, seen, self._counts)
@@ -242,14 +252,13 @@ class Coding:
     def _code_categories(self, part: pa.Array) -> Coded:
         plain = plain_values(part)
         codes = pc.index_in(plain, value_set=self.categories)
-        missing = plain.is_null().to_numpy(zero_copy_only=False) if plain.null_count else None
         if codes.null_count != plain.null_count:
             raise self._changed()
         template = _template(self.name, self.type, find(self.kind), self.order, self.fineness)
         return replace(
             template,
             values=codes.fill_null(0).to_numpy().astype(np.int64),
-            missing=missing,
+            missing=where_missing(plain),
             categories=self.categories,
         )
 

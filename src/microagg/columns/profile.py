@@ -234,10 +234,10 @@ class _Column:
             return Side(missing, counts)
         total, squares = self.sums[which].tolist()
         deviation = math.sqrt(float(_scatter(count, total, squares)) / count)
-        told = self.coded.traits.moments(
+        moments = self.coded.traits.moments(
             self.coded, self.pivot, total / count / self.scale, deviation / self.scale
         )
-        return Side(missing, counts, *told)
+        return Side(missing, counts, *moments)
 
 
 class _Together:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from microagg.base.arrays import centred
 from microagg.base.errors import MicroaggError
 from microagg.columns.coded import Coded, encode
-from microagg.columns.kinds import kinds_of_text
+from microagg.columns.kinds import kind_for, kinds_of_text
 from microagg.columns.text import is_text, read_text, without_views
 from microagg.columns.told import Attribute, Correlations, Role
 from microagg.kernels.histograms import count_in_bins
@@ -26,7 +26,7 @@ def understood(name: str, array: pa.Array, origin: Origin) -> Coded | None:
     array = without_views(readable(array, origin))
     kind = None
     if is_text(array.type):
-        kind = "nominal"
+        kind = kind_for(name, array.type).name
         for each in kinds_of_text():
             entries = read_text(array, each.read_as)
             if entries is not None and entries[0].null_count < len(array):

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from microagg.aggregation.centres import modes
 from microagg.base.errors import InputError
 from microagg.columns.coded import Coded
-from microagg.columns.kinds.kind import Kind, Mask
-from microagg.columns.kinds.measured import split_missing
+from microagg.columns.kinds.kind import Kind, where_missing
 from microagg.columns.points import Corners, Scores
 from microagg.columns.told import Bar
 from microagg.measure.change import category_loss
@@ -25,6 +24,8 @@ class Categories(Kind):
     numeric = False
     categorical = True
     placed: ClassVar[type[Scores] | type[Corners]] = Corners
+    centre = staticmethod(modes)
+    loss = staticmethod(category_loss)
 
     def check_categories(self, name: str, categories: pa.Array, ordered: bool) -> None:
         """Refuse categories that this kind cannot have; ordered: somebody says in which order."""
@@ -41,7 +42,7 @@ class Categories(Kind):
         encoded = _plainly_encoded(array, keep_unused=in_order)
         categories = encoded.dictionary
         self.check_categories(name, categories, in_order or order is not None)
-        missing = split_missing(encoded.indices)
+        missing = where_missing(encoded.indices)
         codes = encoded.indices.fill_null(0).cast(pa.int64()).to_numpy()
         if len(categories) and not in_order:
             places = _sorted_places(name, categories, order)
@@ -62,20 +63,6 @@ class Categories(Kind):
                 codes.cast(coded.type.index_type), coded.categories, ordered=coded.type.ordered
             )
         return coded.categories.take(codes).cast(coded.type)
-
-    def centre(
-        self,
-        values: NDArray,
-        labels: NDArray[np.int64],
-        groups: int,
-        weights: NDArray[np.float64] | None,
-    ) -> NDArray:
-        """The commonest category."""
-        return modes(values, labels, groups, weights)
-
-    def loss(self, before: NDArray, after: NDArray, gone: Mask, blank: Mask) -> float:
-        """The share of records, of those not of the commonest category, whose category changed."""
-        return category_loss(before, after, gone, blank)
 
     def bars(
         self,

@@ -4,8 +4,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.aggregation.centres import means
+from microagg.aggregation.centres import Weights, integers, means
 from microagg.columns.kinds.numbers import Numbers
+
+
+def _means(values: NDArray, labels: NDArray[np.int64], groups: int, weights: Weights) -> NDArray:
+    """Of decimals, which are whole numbers of their last place, the nearest such number."""
+    exact = values.dtype.kind != "f"
+    return (integers if exact else means)(values, labels, groups, weights)
 
 
 class Continuous(Numbers):
@@ -13,6 +19,7 @@ class Continuous(Numbers):
 
     name = "continuous"
     treatment = "replaced by the mean of its group"
+    centre = staticmethod(_means)
     read_as = (pa.float64(),)
     turn = 2
 
@@ -25,18 +32,6 @@ class Continuous(Numbers):
         if values.dtype.kind == "f":
             return values, given
         return values.astype(np.float64), pa.float64()
-
-    def centre(
-        self,
-        values: NDArray,
-        labels: NDArray[np.int64],
-        groups: int,
-        weights: NDArray[np.float64] | None,
-    ) -> NDArray:
-        """The mean; of decimals the nearest whole number of their last place."""
-        if values.dtype.kind != "f":
-            return super().centre(values, labels, groups, weights)
-        return means(values, labels, groups, weights)
 
 
 KIND = Continuous()

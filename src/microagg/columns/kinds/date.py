@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import OptionError
 from microagg.columns.coded import Coded
-from microagg.columns.kinds.measured import Measured, split_missing
+from microagg.columns.kinds.kind import where_missing
+from microagg.columns.kinds.measured import Measured
 
 _TICKS_A_SECOND = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 
@@ -33,7 +34,7 @@ class Date(Measured):
         ticks = (array.cast(pa.int32()) if _is_narrow(given) else array).cast(pa.int64())
         values = ticks.fill_null(0).to_numpy()
         step = _step(values, given)
-        return Coded(name, self.name, values // step, True, split_missing(array), given, step=step)
+        return Coded(name, self.name, values // step, True, where_missing(array), given, step=step)
 
     def decode(self, coded: Coded, values: NDArray, missing: NDArray[np.bool_]) -> pa.Array:
         """Steps in the type they came in."""

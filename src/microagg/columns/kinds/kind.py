@@ -1,19 +1,20 @@
 """What a kind of column knows."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from microagg.aggregation.centres import Weights
 from microagg.columns.points import Corners, Scores
 from microagg.columns.told import Bar
+from microagg.measure.change import Missing
 
 if TYPE_CHECKING:
     from microagg.columns.coded import Coded
-
-Mask = NDArray[np.bool_] | None
 
 
 class Kind(ABC):
@@ -23,6 +24,8 @@ class Kind(ABC):
     numeric: values have distances. categorical: values are codes of categories; where they are
         not, columns have a mean and a deviation.
     placed: what makes points of the numbers.
+    centre: what groups publish, see `aggregation.centres`. loss: what that costs in percent, see
+        `measure.change`.
     read_as: what text that was declared of this kind is read as, the coarsest first.
     turn: when text that nobody declared is tried as this kind, the lowest first; never if None.
     deviation: what a page calls the deviation. labelled: histograms show the labels of their bars,
@@ -34,6 +37,8 @@ class Kind(ABC):
     numeric: ClassVar[bool]
     categorical: ClassVar[bool]
     placed: ClassVar[type[Scores] | type[Corners]]
+    centre: Callable[[NDArray, NDArray[np.int64], int, Weights], NDArray]
+    loss: Callable[[NDArray, NDArray, Missing, Missing], float]
     read_as: ClassVar[tuple[pa.DataType, ...]] = ()
     turn: ClassVar[int | None] = None
     deviation: ClassVar[str] = "Deviation"
@@ -59,20 +64,6 @@ class Kind(ABC):
         """Numbers as entries of the type that was encoded."""
 
     @abstractmethod
-    def centre(
-        self,
-        values: NDArray,
-        labels: NDArray[np.int64],
-        groups: int,
-        weights: NDArray[np.float64] | None,
-    ) -> NDArray:
-        """What each group publishes, by the records that have a value; no group is empty."""
-
-    @abstractmethod
-    def loss(self, before: NDArray, after: NDArray, gone: Mask, blank: Mask) -> float:
-        """What publishing cost, in percent; gone, blank: where there is no value."""
-
-    @abstractmethod
     def bars(
         self,
         column: "Coded",
@@ -96,3 +87,8 @@ class Kind(ABC):
         except (OverflowError, ValueError):
             # Python's calendar knows no nanoseconds and ends with the year 9999.
             return [str(value) for value in values.tolist()]
+
+
+def where_missing(array: pa.Array) -> Missing:
+    """Where there is no value; None if there is one everywhere."""
+    return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None

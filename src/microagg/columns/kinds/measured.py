@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from microagg.aggregation.centres import integers
 from microagg.columns.coded import Coded
-from microagg.columns.kinds.kind import Kind, Mask
+from microagg.columns.kinds.kind import Kind
 from microagg.columns.points import Scores
 from microagg.columns.told import Bar
 from microagg.measure.change import numeric_loss
@@ -18,20 +18,8 @@ class Measured(Kind):
     numeric = True
     categorical = False
     placed = Scores
-
-    def centre(
-        self,
-        values: NDArray,
-        labels: NDArray[np.int64],
-        groups: int,
-        weights: NDArray[np.float64] | None,
-    ) -> NDArray:
-        """The whole number nearest to the mean."""
-        return integers(values, labels, groups, weights)
-
-    def loss(self, before: NDArray, after: NDArray, gone: Mask, blank: Mask) -> float:
-        """The share of the variation that is gone."""
-        return numeric_loss(before, after, gone, blank)
+    centre = staticmethod(integers)
+    loss = staticmethod(numeric_loss)
 
     def moments(
         self, column: Coded, origin: float | int | np.number, mean: float, deviation: float
@@ -69,11 +57,6 @@ class Measured(Kind):
         """How a page writes the edges of bins."""
         unit = _unit(column)
         return [f"{edge * unit:.6g}" for edge in edges]
-
-
-def split_missing(array: pa.Array) -> Mask:
-    """Where there is no value; None if there is one everywhere."""
-    return array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
 def _unit(column: Coded) -> float:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
 from microagg.columns.coded import Coded
-from microagg.columns.kinds.measured import Measured, split_missing
+from microagg.columns.kinds.kind import where_missing
+from microagg.columns.kinds.measured import Measured
 
 
 class Numbers(Measured):
@@ -25,11 +26,11 @@ class Numbers(Measured):
             array = array.cast(array.type.value_type)
         given = array.type
         if pa.types.is_decimal(given):
-            return Coded(name, self.name, _unscaled(name, array), True, split_missing(array), given)
+            return Coded(name, self.name, _unscaled(name, array), True, where_missing(array), given)
         if pa.types.is_floating(given):
             values, missing, nan = _floats(name, array)
         elif pa.types.is_integer(given):
-            missing, nan = split_missing(array), False
+            missing, nan = where_missing(array), False
             wide = pa.uint64() if given == pa.uint64() else pa.int64()
             values = array.fill_null(0).cast(wide).to_numpy()
         else:
@@ -52,7 +53,7 @@ class Numbers(Measured):
 
 def _floats(name: str, array: pa.Array) -> tuple[NDArray, NDArray[np.bool_] | None, bool]:
     """Numbers, zero where missing; where that is, NaN being missing too; whether all are NaN."""
-    missing, nan = split_missing(array), False
+    missing, nan = where_missing(array), False
     values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
     infinite = int(np.isinf(values).sum())
     if infinite:

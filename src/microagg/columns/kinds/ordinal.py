@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from microagg.aggregation.centres import medians
 from microagg.base.errors import OptionError
 from microagg.columns.kinds.categories import Categories
-from microagg.columns.kinds.kind import Mask
 from microagg.columns.points import Scores
 from microagg.columns.text import is_text
 from microagg.measure.change import numeric_loss
@@ -20,6 +19,8 @@ class Ordinal(Categories):
     treatment = "replaced by the median category of its group"
     numeric = True
     placed = Scores
+    centre = staticmethod(medians)
+    loss = staticmethod(numeric_loss)
 
     def is_default_for(self, column_type: pa.DataType) -> bool:
         """Dictionaries with an order."""
@@ -36,20 +37,6 @@ class Ordinal(Categories):
     def bar_order(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The lowest first."""
         return np.arange(sizes.size)
-
-    def centre(
-        self,
-        values: NDArray,
-        labels: NDArray[np.int64],
-        groups: int,
-        weights: NDArray[np.float64] | None,
-    ) -> NDArray:
-        """The median category."""
-        return medians(values, labels, groups, weights)
-
-    def loss(self, before: NDArray, after: NDArray, gone: Mask, blank: Mask) -> float:
-        """The share of the variation of ranks that is gone."""
-        return numeric_loss(before, after, gone, blank)
 
 
 KIND = Ordinal()
