@@ -13,6 +13,7 @@ from microagg.grouping.sequence.orderings import (
 from microagg.grouping.sequence.tour import order_by_tour
 from tests.grouping.test_orderings import KINDS, cloud
 from tests.naive.orderings import path_length, shortest_path_length
+from tests.published import integer_losses
 from tests.reference import load
 
 
@@ -151,7 +152,6 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_losses_are_no_greater_than_published(name):
-    from benchmarks.papers.imhmi_sequences import losses
-
-    for k, _, whole in losses(load(name), order_by_tour, PUBLISHED[name]):
-        assert whole <= PUBLISHED[name][k]
+    losses = integer_losses(load(name), order_by_tour, PUBLISHED[name])
+    for (_, whole), published in zip(losses, PUBLISHED[name].values(), strict=True):
+        assert whole <= published
