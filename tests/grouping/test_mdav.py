@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import microagg
@@ -10,6 +10,7 @@ from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.cluster.search import search
 from microagg.grouping.cluster.shrinking import shrinking
 from microagg.grouping.cluster.tree import remove
+from tests.naive.mdav import RoundingDecidesError
 from tests.naive.mdav import mdav as naive_mdav
 from tests.reference import load
 
@@ -51,7 +52,10 @@ def assert_same(result, expected):
 @settings(max_examples=60, deadline=None)
 def test_equals_brute_force_by_definition(kind, k, more, d, seed):
     records = make(kind, 2 * k + more, d, seed)
-    expected = naive_mdav(records, k)
+    try:
+        expected = naive_mdav(records, k)
+    except RoundingDecidesError:
+        reject()
     for prunes in (True, False, None):
         assert_same(mdav(records, k, prunes=prunes), expected)
 
