@@ -88,11 +88,10 @@ def test_promises():
     assert 0.0 < shares[-1] <= 1.0
 
 
-def test_pruning_is_given_up_where_it_does_not_pay(monkeypatch):
-    monkeypatch.setattr("microagg.grouping.cluster.shrinking._PRUNE_FROM", 50)
+def test_pruning_is_given_up_where_it_does_not_pay():
     records = make("gaussian", 4000, 40, 3)
     pruned = []
-    for tree, keep in shrinking(records, 2, 3500):
+    for tree, keep in shrinking(records, 2, 3500, prune_from=50):
         pruned.append(tree.prunes)
         assert keep <= tree.left
         for seed in tree.remaining()[: tree.left - keep + 1]:

@@ -50,12 +50,12 @@ def test_nearest_next_equals_its_twin(records):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nearest_next_equals_its_twin_through_several_trees(kind, monkeypatch):
-    monkeypatch.setattr(orderings, "_STEPS_A_REPORT", 20)
+def test_nearest_next_equals_its_twin_through_several_trees(kind):
     records = cloud(3, 700, 2, kind)
     expected = naive.order_by_nearest_next(records, farthest_from_centroid(records))
     shares = []
-    assert order_by_nearest_next(records, shares.append).tolist() == expected
+    order = order_by_nearest_next(records, shares.append, steps_at_once=20)
+    assert order.tolist() == expected
     assert len(shares) > 20
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -76,7 +76,7 @@ def test_zscore_equals_its_twin(records):
 @settings(max_examples=60, deadline=None)
 def test_principal_component_explains_as_much_as_the_greatest_eigenvalue(records):
     centred = records - records.mean(axis=0)
-    loadings = orderings._first_component(records)
+    loadings = orderings._first_component(records, two_way_from=2)
     explained = np.sum((centred @ loadings) ** 2)
     greatest = np.linalg.svd(centred, compute_uv=False)[0] ** 2
     assert explained == pytest.approx(greatest, rel=1e-6, abs=1e-9)
@@ -108,13 +108,12 @@ def test_farthest_equals_its_twin(kind):
         assert found == naive.farthest_from_centroid(records)
 
 
-def test_threads_change_nothing(monkeypatch):
+def test_threads_change_nothing():
     records = cloud(1, 1000, 5, "gaussian")
     functions = (order_by_zscore, order_by_principal_component)
     alone = [function(records) for function in functions]
-    monkeypatch.setattr(orderings, "_TWO_WAY_FROM", 2)
     for function, expected in zip(functions, alone, strict=True):
-        np.testing.assert_array_equal(function(records), expected)
+        np.testing.assert_array_equal(function(records, two_way_from=2), expected)
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 40_000])

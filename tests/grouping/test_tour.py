@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
-from microagg.grouping.sequence import tour
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import (
     farthest_from_centroid,
@@ -82,10 +81,9 @@ def test_same_records_same_tour_and_progress():
     assert shares[-1] == 1.0
 
 
-def test_a_full_log_of_turns_leaves_the_tour_whole(monkeypatch):
+def test_a_full_log_of_turns_leaves_the_tour_whole():
     records = cloud(2, 600, 3, "gaussian")
-    monkeypatch.setattr(tour, "_UNDO", 8)
-    assert sorted(order_by_tour(records).tolist()) == list(range(600))
+    assert sorted(order_by_tour(records, undo=8).tolist()) == list(range(600))
 
 
 def test_records_too_far_apart_are_refused():

@@ -60,15 +60,16 @@ def search_best(
     *,
     steps: int | None = None,
     seconds: float | None = None,
+    most_records: int = MOST_RECORDS,
 ) -> Groups:
     """Rows group by group, and the sizes of the groups: as `search`, and better for few records.
 
-    Up to 5,000 records of several attributes; more are searched only. With `steps` the result
+    Up to `most_records` of several attributes; more are searched only. With `steps` the result
     depends on the generator alone: column generation and integer programmes are limited by counts.
     With `seconds` it may differ from run to run.
     """
     n, d = records.shape
-    if n > MOST_RECORDS or d == 1:
+    if n > most_records or d == 1:
         return search(records, order, sizes, k, rng, report, steps=steps, seconds=seconds)
     if seconds is not None:
         compile_search(records, k)

@@ -60,11 +60,12 @@ def prove(
     report: Report = silent,
     *,
     pricings: float = math.inf,
+    most_records: int = MOST_RECORDS,
 ) -> Proof:
     """True prices of the records with as large a sum as can be had in so many seconds.
 
     Waiting for the compiler does not count. `pricings` limits the work whatever the clock says: so
-    many searches for sets that pay too much, dearer ones counted more. Up to 5,000 records by
+    many searches for sets that pay too much, dearer ones counted more. Up to `most_records` by
     column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. Where
     the optimum is known at once, the prices only sum to it.
     """
@@ -87,7 +88,7 @@ def prove(
         # Then every record has k - 1 equals, and groups of equals lose nothing.
         proof.optimal = True
         return proof
-    if n > MOST_RECORDS:
+    if n > most_records:
         return proof
     squares = square_distances(records)
     rungs = _rungs(k)

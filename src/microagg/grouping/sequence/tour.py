@@ -31,18 +31,19 @@ _MOVES_A_CALL = 1 << 14
 # Longest way between two stops that one move may bring together: it has to be turned round.
 _LONGEST_TURN = 50_000
 _LONGEST_SHAKEN = 25
-# Turns after a shake that can be undone; far more than a shake sets off.
-_UNDO = 1 << 12
 # What the edge that must stay is worth.
 _BOUND = -1e30
 _NO_MOVE, _SWAP_EDGES, _MOVE_STRETCH, _TURN_STRETCH = range(4)
 
 
-def order_by_tour(records: NDArray[np.float64], report: Report = silent) -> NDArray[np.int32]:
+def order_by_tour(
+    records: NDArray[np.float64], report: Report = silent, *, undo: int = 1 << 12
+) -> NDArray[np.int32]:
     """A short open path through all records from the one farthest from the centroid (TSP).
 
     Its length is the sum of the distances between neighbours. About O(n log n) time and O(n d)
     memory; up to a hundred thousand records get more care each, since they can afford it.
+    `undo` turns after a shake can be undone; by default far more than a shake sets off.
     """
     n = len(records)
     start = farthest_from_centroid(records)
@@ -59,7 +60,7 @@ def order_by_tour(records: NDArray[np.float64], report: Report = silent) -> NDAr
     path = _greedy_path(points, lists, squares, number[start])
     report(0.2)
     if n >= 8:
-        path = _shorten(points, lists, np.sqrt(squares), path, report)
+        path = _shorten(points, lists, np.sqrt(squares), path, report, undo)
     return sequence[path]
 
 
@@ -86,7 +87,7 @@ def _greedy_path(points, lists, squares, start):
         rows, lists, squares = nearest_lists(points, ends.astype(np.int32), _NEIGHBOURS, _LOOKS)
 
 
-def _shorten(points, lists, lengths, path, report):
+def _shorten(points, lists, lengths, path, report, undo):
     n = len(points)
     nowhere = n  # a stop at no distance from any other closes the path to a tour
     tour = np.concatenate([np.array([nowhere], np.int32), path])
@@ -100,7 +101,7 @@ def _shorten(points, lists, lengths, path, report):
     steps = np.sqrt(np.sum((points[path[1:]] - points[path[:-1]]) ** 2, axis=1))
     least_gain = 1e-9 * float(steps.mean())
     start = int(path[0])
-    log = np.empty((_UNDO, 2), np.int32)
+    log = np.empty((undo, 2), np.int32)
 
     def search(shakes: NDArray[np.int64]) -> int:
         return _search(
