@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
+from microagg.kernels.selecting import push_in_order, put_least_first
 from microagg.kernels.threads import run_both
 
 _LEAF = 16
@@ -162,36 +163,12 @@ def _plant(points, depth, starts, scales, cells, numbers, boxes, children, sides
             for i in range(start, end):
                 keys[i] = points[rows[i], widest]
             middle = ((2 * j + 1) * m) >> (level + 1)
-            _part(keys, rows, start, end - 1, middle)
+            put_least_first(keys, rows, start, end - 1, middle)
             cut = -np.inf
             for i in range(start, middle):
                 cut = max(cut, keys[i])
             sides[(1 << level) + j] = widest
             cuts[(1 << level) + j] = cut
-
-
-@kernel
-def _part(keys, rows, first, last, middle):
-    """Bring the least keys of first..last before `middle`, by Hoare's selection."""
-    while first < last:
-        pivot = keys[(first + last) // 2]
-        i, j = first, last
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                rows[i], rows[j] = rows[j], rows[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            return
 
 
 @kernel
@@ -295,13 +272,7 @@ def _search(
             for i in range(_FAN):
                 bound = buffer[i]
                 if bound <= best:
-                    at = depth
-                    while at > bottom and bounds[at - 1] < bound:
-                        bounds[at] = bounds[at - 1]
-                        stack[at] = stack[at - 1]
-                        at -= 1
-                    bounds[at] = bound
-                    stack[at] = child + i
+                    push_in_order(stack, bounds, bottom, depth, child + i, bound)
                     depth += 1
         found[q] = lowest
         squares[q] = best
