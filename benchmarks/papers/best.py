@@ -164,7 +164,7 @@ def in_cells(records: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     tree = plan_cells(records, 5_000)
     task = Task(records, k, np.random.default_rng(0))
     return group_blocks(
-        task, assign(tree, records), lambda part: mdav(part.records, part.k, part.report)
+        task, assign(tree, records), lambda part: mdav(part.records, part.k, part.advance)
     )
 
 

@@ -208,9 +208,9 @@ def test_progress_of_all_cells_adds_up():
     records = make("gaussian", 6000, 3, 0)
     cell_of = np.arange(6000) % 5
     group_blocks(
-        task(records, 3, report=shares.append),
+        task(records, 3, advance=shares.append),
         cell_of,
-        lambda part: mdav(part.records, part.k, part.report),
+        lambda part: mdav(part.records, part.k, part.advance),
     )
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)

@@ -111,7 +111,7 @@ def _partition_strata(
     ends = np.cumsum(np.bincount(strata))
     labels = np.empty(strata.size, np.int64)
     groups, used, start = 0, set(), 0
-    with watch("grouping within strata", progress) as report:
+    with watch("grouping within strata", progress) as advance:
         for end in ends.tolist():
             rows = order[start:end]
             if rows.size:
@@ -119,7 +119,7 @@ def _partition_strata(
                 labels[rows] = part.labels + groups
                 groups += part.n_groups
                 used.add(part.method)
-            report(end / strata.size)
+            advance(end / strata.size)
             start = end
     return Partition(labels, k, ", ".join(sorted(used)))
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from microagg.base.arrays import as_records, as_whole_numbers, check_k
 from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report, watch
+from microagg.base.progress import Advance, watch
 from microagg.grouping.divide.blocks import group_block
 from microagg.grouping.methods import Groups, Method, Task, check_options, find
 from microagg.grouping.sequence.univariate import optimal_univariate
@@ -48,8 +48,8 @@ def partition(
     k = check_k(k, job.n)
     chosen, options = _choose(method, job, k, options)
     name = _refined_name(chosen, job, refine)
-    with watch(f"grouping by {name}", progress) as report:
-        order, sizes = job.run(chosen, k, seed, report, options, refine)
+    with watch(f"grouping by {name}", progress) as advance:
+        order, sizes = job.run(chosen, k, seed, advance, options, refine)
     return Partition.from_sequence(order, sizes, k, name)
 
 
@@ -77,11 +77,11 @@ def partition_many(
     chosen, options = _choose(method, job, max(wanted), options)
     name = _refined_name(chosen, job, refine)
     found = {}
-    with watch(f"grouping by {name}", progress) as report:
+    with watch(f"grouping by {name}", progress) as advance:
         for number, k in enumerate(wanted):
 
             def part(share: float, number: int = number) -> None:
-                report((number + share) / len(wanted))
+                advance((number + share) / len(wanted))
 
             order, sizes = job.run(chosen, k, seed, part, options, refine)
             found[k] = Partition.from_sequence(order, sizes, k, name)
@@ -117,7 +117,7 @@ class _Job:
         method: Method,
         k: int,
         seed: int,
-        report: Report,
+        advance: Advance,
         options: dict[str, Any],
         refine: bool | float,
     ) -> Groups:
@@ -125,7 +125,7 @@ class _Job:
             sizes = np.ones(self.n, np.int32) if k == 1 else np.array([self.n], np.int32)
             return np.arange(self.n, dtype=np.int32), sizes
         rng = np.random.default_rng(seed)
-        task = Task(self.records, k, rng, report, self.whole, options, self.orders)
+        task = Task(self.records, k, rng, advance, self.whole, options, self.orders)
         if refine is False or method.one_column:
             return group_block(task, method.group)
         from microagg.grouping.registered import refine_groups

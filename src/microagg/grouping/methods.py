@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import OptionError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 
 Groups = tuple[NDArray[np.integer], NDArray[np.integer]]
 
@@ -29,7 +29,7 @@ class Task:
     records: NDArray[np.float64]
     k: int
     rng: np.random.Generator
-    report: Report = silent
+    advance: Advance = silent
     whole: NDArray[np.float64] | None = None
     options: dict[str, Any] = field(default_factory=dict)
     orders: dict[str, NDArray[np.int32]] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def _by_walk(group: Callable[[Task], Groups]) -> Callable[[Task], Groups]:
 
     def walk(task: Task) -> Groups:
         order, sizes = group(task)
-        return _split(task, walk_groups(task.records, order, sizes, task.report))
+        return _split(task, walk_groups(task.records, order, sizes, task.advance))
 
     return walk
 
@@ -68,23 +68,23 @@ def _univariate(task: Task) -> Groups:
 
 
 def _mdav(task: Task) -> Groups:
-    return mdav(task.records, task.k, task.report)
+    return mdav(task.records, task.k, task.advance)
 
 
 def _cbfs(task: Task) -> Groups:
-    return cbfs(task.records, task.k, task.report)
+    return cbfs(task.records, task.k, task.advance)
 
 
 def _vmdav(task: Task) -> Groups:
     gamma = task.options.get("gamma")
     if gamma is not None and not (isinstance(gamma, int | float) and gamma >= 0):
         raise OptionError("gamma must be a number, 0 or more; 0.2 and 1.1 are usual")
-    return vmdav(task.records, task.k, task.report, gamma=gamma)
+    return vmdav(task.records, task.k, task.advance, gamma=gamma)
 
 
 def _reorder(task: Task) -> Groups:
     clusters = _checked_clusters(task.options.get("clusters"))
-    order, sizes = reorder(task.records, task.k, task.rng, task.report, clusters=clusters)
+    order, sizes = reorder(task.records, task.k, task.rng, task.advance, clusters=clusters)
     # The rounds weigh z-scores; only the last line is split anew, about integers.
     return (order, sizes) if task.whole is None else _split(task, order.astype(np.int32))
 
@@ -107,7 +107,7 @@ def _decompose(task: Task) -> Groups:
     if start.choose is not None or start.name == "igd" or (start.one_column and several):
         raise OptionError(f"igd cannot start from {start.name!r} here; start='mdav' is usual")
     order, sizes = start.group(task)
-    return decompose(task.records, order, sizes, task.k, task.report)
+    return decompose(task.records, order, sizes, task.k, task.advance)
 
 
 def _search(task: Task) -> Groups:
@@ -120,7 +120,7 @@ def _search(task: Task) -> Groups:
         # Compiled on a few records, before time is taken.
         start.group(Task(task.records[: 2 * task.k], task.k, np.random.default_rng(0)))
     begun = time.monotonic()
-    first = replace(task, options={}, report=lambda share: task.report(0.2 * share))
+    first = replace(task, options={}, advance=lambda share: task.advance(0.2 * share))
     groups = start.group(first)
     if seconds is not None:
         seconds = max(0.0, seconds - (time.monotonic() - begun))
@@ -129,7 +129,7 @@ def _search(task: Task) -> Groups:
 
 def refine_groups(task: Task, method: Method, seconds: float | None) -> Groups:
     """The groups of any method, and a search from there: balanced, or for so many seconds."""
-    first = replace(task, report=lambda share: task.report(0.5 * share))
+    first = replace(task, advance=lambda share: task.advance(0.5 * share))
     groups = method.group(first)
     steps = afforded(len(task.records), "balanced") if seconds is None else None
     return _search_on(task, groups, steps, seconds, 0.5)
@@ -143,10 +143,10 @@ def _search_on(
     done: float,
     seek: Callable[..., Groups] = search,
 ) -> Groups:
-    def report(share: float) -> None:
-        task.report(done + (1.0 - done) * share)
+    def advance(share: float) -> None:
+        task.advance(done + (1.0 - done) * share)
 
-    return seek(task.records, *groups, task.k, task.rng, report, steps=steps, seconds=seconds)
+    return seek(task.records, *groups, task.k, task.rng, advance, steps=steps, seconds=seconds)
 
 
 def _checked_budget(task: Task) -> tuple[int | None, float | None, bool]:
@@ -242,7 +242,7 @@ ALL = (
         "always on to the nearest record left, split optimally",
         "IMHMI, section 2.2",
         "O(n^2) at worst",
-        _by_order("npn", lambda task: order_by_nearest_next(task.records, task.report)),
+        _by_order("npn", lambda task: order_by_nearest_next(task.records, task.advance)),
         integer=True,
     ),
     Method(
@@ -250,7 +250,7 @@ ALL = (
         "records along a short tour, split optimally",
         "IMHMI, section 2.2 (FDM)",
         "about O(n log n)",
-        _by_order("tsp", lambda task: order_by_tour(task.records, task.report)),
+        _by_order("tsp", lambda task: order_by_tour(task.records, task.advance)),
         integer=True,
     ),
     Method(

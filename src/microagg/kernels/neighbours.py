@@ -26,7 +26,7 @@ from microagg.kernels.threads import run_both
 _LEAF = 16
 _FAN_BITS = 4
 _FAN = 1 << _FAN_BITS
-_QUERIES_A_REPORT = 1 << 16
+_QUERIES_AT_ONCE = 1 << 16
 # Deep enough for any number of points below 2^31.
 _STACK = 8 * _FAN
 
@@ -84,7 +84,7 @@ def nearest(
     queries: NDArray[np.float64],
     within: NDArray[np.float64],
     weights: NDArray[np.int64],
-    report: Callable[[float], None],
+    advance: Callable[[float], None],
 ) -> Nearest:
     """The point nearest to each query, and the summed `weights` of all that are just as near.
 
@@ -115,11 +115,11 @@ def nearest(
             found.weights,
         )
 
-    for first in range(0, n, _QUERIES_A_REPORT):
-        last = min(n, first + _QUERIES_A_REPORT)
+    for first in range(0, n, _QUERIES_AT_ONCE):
+        last = min(n, first + _QUERIES_AT_ONCE)
         middle = (first + last) // 2
         run_both(partial(search, first, middle), partial(search, middle, last))
-        report(last / n)
+        advance(last / n)
     return found
 
 

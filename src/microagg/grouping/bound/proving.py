@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.groups import Partition
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.bound.near import Near, find_near, half_sums
 from microagg.grouping.bound.pool import Pool
 from microagg.grouping.bound.pricing import Priced, price, square_distances
@@ -57,7 +57,7 @@ def prove(
     k: int,
     seconds: float,
     labels: NDArray[np.int64] | None = None,
-    report: Report = silent,
+    advance: Advance = silent,
     *,
     pricings: float = math.inf,
     most_records: int = MOST_RECORDS,
@@ -76,7 +76,7 @@ def prove(
 
     def in_time(_share: float = 0.0) -> bool:
         spent = _clock() - began
-        report(min(1.0, spent / max(1e-9, seconds)))
+        advance(min(1.0, spent / max(1e-9, seconds)))
         return spent < seconds
 
     near = find_near(records, k - 1, in_time)

@@ -45,15 +45,15 @@ def group_blocks(task: Task, cell_of: NDArray[np.int64], group: Group) -> Groups
             while (cell := next_cell()) is not None:
                 rows = order[edges[cell] : edges[cell + 1]]
 
-                def report(share: float, cell: int = cell) -> None:
+                def advance(share: float, cell: int = cell) -> None:
                     with turn:
                         shares[cell] = share * counts[cell] / n
-                        task.report(float(shares.sum()))
+                        task.advance(float(shares.sum()))
 
-                block = replace(_part(task, rows), rng=lots[cell], report=report)
+                block = replace(_part(task, rows), rng=lots[cell], advance=advance)
                 within, sizes = group_block(block, group)
                 found[cell] = rows[within], sizes
-                report(1.0)
+                advance(1.0)
         except BaseException:
             waiting.clear()
             raise

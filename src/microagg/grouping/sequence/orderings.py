@@ -11,7 +11,7 @@ Every sum runs in one fixed order, whatever the number of threads, so every orde
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.kernels.compiling import kernel
@@ -45,7 +45,7 @@ def order_by_principal_component(
 
 
 def order_by_nearest_next(
-    records: NDArray[np.float64], report: Report = silent, *, steps_at_once: int = 1 << 14
+    records: NDArray[np.float64], advance: Advance = silent, *, steps_at_once: int = 1 << 14
 ) -> NDArray[np.int32]:
     """From the record farthest from the centroid, always on to the nearest one left (NPN).
 
@@ -66,7 +66,7 @@ def order_by_nearest_next(
             pause = min(until, done + steps_at_once)
             walk_on(tree, records, order, done, pause)
             done = pause
-            report(done / n)
+            advance(done / n)
         left = _rows_left(tree.slots, order[done - 1], left)
     return order
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
@@ -37,7 +37,7 @@ _NO_MOVE, _SWAP_EDGES, _MOVE_STRETCH, _TURN_STRETCH = range(4)
 
 
 def order_by_tour(
-    records: NDArray[np.float64], report: Report = silent, *, undo: int = 1 << 12
+    records: NDArray[np.float64], advance: Advance = silent, *, undo: int = 1 << 12
 ) -> NDArray[np.int32]:
     """A short open path through all records from the one farthest from the centroid (TSP).
 
@@ -51,16 +51,16 @@ def order_by_tour(
     if n < 4:
         return np.concatenate([everyone[start : start + 1], np.delete(everyone, start)])
     sequence, lists, squares = nearest_lists(
-        records, everyone, _NEIGHBOURS, _LOOKS, lambda share: report(0.1 * share)
+        records, everyone, _NEIGHBOURS, _LOOKS, lambda share: advance(0.1 * share)
     )
     number = np.empty(n, np.int32)
     number[sequence] = everyone
     points = np.ascontiguousarray(records[sequence])
     lists = number[lists]
     path = _greedy_path(points, lists, squares, number[start])
-    report(0.2)
+    advance(0.2)
     if n >= 8:
-        path = _shorten(points, lists, np.sqrt(squares), path, report, undo)
+        path = _shorten(points, lists, np.sqrt(squares), path, advance, undo)
     return sequence[path]
 
 
@@ -87,7 +87,7 @@ def _greedy_path(points, lists, squares, start):
         rows, lists, squares = nearest_lists(points, ends.astype(np.int32), _NEIGHBOURS, _LOOKS)
 
 
-def _shorten(points, lists, lengths, path, report, undo):
+def _shorten(points, lists, lengths, path, advance, undo):
     n = len(points)
     nowhere = n  # a stop at no distance from any other closes the path to a tour
     tour = np.concatenate([np.array([nowhere], np.int32), path])
@@ -122,7 +122,7 @@ def _shorten(points, lists, lengths, path, report, undo):
     moved = 0
     while state[1] > 0:
         moved += search(np.empty((0, 3), np.int64))
-        report(0.2 + 0.2 * min(1.0, moved / n))
+        advance(0.2 + 0.2 * min(1.0, moved / n))
     rng = np.random.default_rng(0)
     shakes = min(_SHAKES_A_RECORD * n, max(_SHAKES_AFFORDED, _SHAKES_A_RECORD_AT_LEAST * n))
     longest = min(_LONGEST_SHAKEN, n // 4)
@@ -130,7 +130,7 @@ def _shorten(points, lists, lengths, path, report, undo):
         count = min(_SHAKES_A_CALL, shakes - done)
         where = rng.integers(0, n + 1, (count, 1))
         search(np.hstack([where, rng.integers(1, longest + 1, (count, 2))]))
-        report(0.4 + 0.6 * (done + count) / shakes)
+        advance(0.4 + 0.6 * (done + count) / shakes)
     path = np.roll(tour, -place[nowhere])[1:]
     return path if path[0] == start else path[::-1]
 
