@@ -31,7 +31,8 @@ bench: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/papers/dp.py
 	@$(BIN)/python benchmarks/papers/best.py
 	@$(BIN)/python benchmarks/papers/pca.py
-	@$(BIN)/python benchmarks/private_audit.py
+	@$(BIN)/python benchmarks/audit/private.py
+	@$(BIN)/python benchmarks/index.py
 
 clean:
 	rm -rf $(VENV) .venv-judge demo

@@ -91,3 +91,9 @@ def test_public_names():
     assert microagg.__version__
     with pytest.raises(AttributeError, match="no_such_name"):
         microagg.no_such_name  # noqa: B018
+
+
+def test_benchmarks_and_tests_do_not_import_each_other():
+    for room, other in (("benchmarks", "tests"), ("tests", "benchmarks")):
+        for path in (Path(__file__).parents[1] / room).rglob("*.py"):
+            assert other not in {name.split(".")[0] for name in imports(path)}, path

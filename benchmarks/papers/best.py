@@ -27,6 +27,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
+from benchmarks.data import load, standardise
 from benchmarks.measuring import save, show
 from benchmarks.papers.reporder import PUBLISHED_LOSS
 from microagg.grouping.bound.lower_bound import lower_bound
@@ -35,7 +36,6 @@ from microagg.grouping.divide.blocks import group_blocks
 from microagg.grouping.divide.cells import assign, plan_cells
 from microagg.grouping.method import Task
 from microagg.grouping.refine.search import search
-from tests.reference import folder
 
 HEURISTICS = ("mdav", "mdav-mhm", "cbfs-mhm", "tsp", "igd", "reporder")
 SECONDS = (1, 5)
@@ -48,12 +48,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a minute or so for each row")
     parser.add_argument("--bound", type=float, default=100.0, help="seconds for each bound")
     given = parser.parse_args()
-    home = folder()
-    if home is None:
-        sys.exit("reference data not found; set MICROAGG_DATA to its folder")
     jobs = {
-        "losses": lambda: losses(home, given.quick, given.bound),
-        "forest": lambda: forest(home, 10.0 if given.quick else 60.0),
+        "losses": lambda: losses(given.quick, given.bound),
+        "forest": lambda: forest(10.0 if given.quick else 60.0),
         "cells": cells,
     }
     for part in given.parts or jobs:
@@ -66,11 +63,10 @@ def main() -> None:
             save(f"best_{part}", list(rows[0]), table)
 
 
-def losses(home: Path, quick: bool, limit: float) -> list[dict[str, object]]:
+def losses(quick: bool, limit: float) -> list[dict[str, object]]:
     rows = []
     for name, k in PUBLISHED_LOSS:
-        raw = np.loadtxt(home / f"{name}.csv", delimiter=",", skiprows=1)
-        rows.append(row_of(name, k, raw, quick, limit))
+        rows.append(row_of(name, k, load(name), quick, limit))
         print(name, k, "done", file=sys.stderr, flush=True)
     return rows
 
@@ -107,12 +103,9 @@ def row_of(name: str, k: int, raw: np.ndarray, quick: bool, limit: float) -> dic
     return row
 
 
-def forest(home: Path, seconds: float) -> list[dict[str, object]]:
-    import pyarrow.parquet as parquet
-
-    table = parquet.read_table(home / "forest.parquet")
-    raw = np.column_stack([column.to_numpy() for column in table.columns]).astype(float)
-    records = standardised(raw)
+def forest(seconds: float) -> list[dict[str, object]]:
+    raw = load("forest")
+    records = standardise(raw)
     rows = []
     for method in ("lloyd-mdav", "mdav"):
         begun = time.perf_counter()
@@ -173,10 +166,6 @@ def in_cells(records: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return group_blocks(
         task, assign(tree, records), lambda part: mdav(part.records, part.k, part.advance)
     )
-
-
-def standardised(raw: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray((raw - raw.mean(axis=0)) / raw.std(axis=0))
 
 
 def loss(records: np.ndarray, order: np.ndarray, sizes: np.ndarray) -> float:

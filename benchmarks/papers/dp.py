@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.data import load
 from benchmarks.measuring import RESULTS, best_times, save, show
 from microagg.private import release
 from microagg.private.budget import split
@@ -30,7 +31,6 @@ from microagg.private.method import Task
 from microagg.private.registry import WORD, find
 from microagg.private.releasing import noisy_means
 from microagg.private.theory import suggest_k
-from tests.reference import folder
 
 KS = (1, 2, 3, 5, 7, *range(10, 251, 10))
 # More records want larger groups than the paper's 250.
@@ -66,12 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=200, help="simulated releases a figure")
     runs = parser.parse_args().runs
-    home = folder()
-    if home is None:
-        sys.exit("reference data not found; set MICROAGG_DATA to its folder")
     claims: list[list[object]] = []
-    figure_3(read(home / "census.csv", CENSUS) / 1e5, runs, claims)
-    prices = read(home / "california_housing.csv", ("median_house_value",))
+    figure_3(load("census", CENSUS) / 1e5, runs, claims)
+    prices = load("california_housing", ("median_house_value",))
     figures_4_and_5(prices[:, 0] / 1e5, runs, claims)
     header = ["claim", "paper", "ours", "holds"]
     show("Claims", header, claims)
@@ -92,13 +89,6 @@ def speed() -> None:
     header = ["10^6 values", "numpy.argsort, ms", "OPT_DP, ms", "ratio"]
     show("Speed of OPT_DP, simulated noise included", header, rows)
     save("dp_speed", header, rows)
-
-
-def read(path: Path, columns: Sequence[str]) -> np.ndarray:
-    with path.open(encoding="utf-8") as stream:
-        names = stream.readline().strip().split(",")
-        wanted = [names.index(column) for column in columns]
-        return np.loadtxt(stream, delimiter=",", usecols=wanted, ndmin=2)
 
 
 def study(

@@ -19,10 +19,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
+from benchmarks.data import find
 from benchmarks.measuring import save, show
 from benchmarks.papers import imhmi_sequences
 from microagg.grouping.sequence.split import split_sorted
-from tests.reference import folder
 
 # (k, n in millions): mean and deviation of IMHM, mean and deviation of IMHMI
 PUBLISHED = {
@@ -160,7 +160,7 @@ def main() -> None:
     )
     show("Table 1: SSE and seconds", header, rows)
     save("imhmi_table1", header, rows)
-    if folder() is None:
+    if find("tarragona") is None:
         print("Table 3 needs the reference data sets; set MICROAGG_DATA to their folder")
     else:
         imhmi_sequences.run(arguments.quick)

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.data import load
 from benchmarks.measuring import save, show
 from microagg.grouping.sequence.orderings import (
     order_by_nearest_next,
@@ -30,7 +31,6 @@ from microagg.grouping.sequence.orderings import (
 )
 from microagg.grouping.sequence.split import split_sequence
 from microagg.grouping.sequence.tour import order_by_tour
-from tests.reference import folder
 
 ORDERINGS: dict[str, Callable] = {
     "npn": order_by_nearest_next,
@@ -156,19 +156,6 @@ PUBLISHED = {
 }
 
 
-def read(name: str) -> np.ndarray:
-    """A reference set, or the end of this benchmark."""
-    home = folder()
-    if home is None:
-        sys.exit("the reference data was not found; set MICROAGG_DATA to its folder")
-    if name == "forest":
-        import pyarrow.parquet as pq
-
-        columns = pq.read_table(home / "forest.parquet").columns
-        return np.column_stack([column.to_numpy() for column in columns]).astype(float)
-    return np.loadtxt(home / f"{name}.csv", delimiter=",", skiprows=1)
-
-
 def standardise(numbers: np.ndarray) -> np.ndarray:
     """z-scores with the sample standard deviation."""
     precise = numbers.astype(np.longdouble)
@@ -215,7 +202,7 @@ def run(quick: bool) -> None:
     for name, ordering in PUBLISHED:
         if quick and name == "forest":
             continue
-        numbers = read(name)
+        numbers = load(name)
         began = time.perf_counter()
         for k, rounded, whole in losses(numbers, ORDERINGS[ordering], SIZES):
             cells: list[object] = [name, ordering, k]

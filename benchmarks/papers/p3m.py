@@ -25,11 +25,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
+from benchmarks.data import load, ten_clusters
 from benchmarks.measuring import save, show
 from microagg.actions.tune import score, tune_proximity
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.measure.interval import satisfaction
-from tests.reference import folder
 
 KS = (3, 4, 5, 10)
 # Satisfaction in percent, MDAV and P3M: with importance 0.001 (Table 2) and random (Table 3).
@@ -93,12 +93,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="k = 3 and 10 only")
     ks = (3, 10) if parser.parse_args().quick else KS
-    home = folder()
-    if home is None:
-        sys.exit("reference data not found; set MICROAGG_DATA to its folder")
     tables: dict[int, list[Row]] = {number: [] for number in (2, 3, 4, 5, 6)}
     for name in PUBLISHED_SATISFACTION:
-        X = synthetic() if name == "synthetic" else read(home / f"{name}.csv")
+        X = ten_clusters() if name == "synthetic" else load(name)
         for k in ks:
             labels = microagg.partition(X, k, method="mdav").labels
             for number, row in rows_of(name, k, X, labels).items():
@@ -109,17 +106,6 @@ def main() -> None:
     publish("p3m_table4", "Scoring index in percent, best of 16 settings", tables[4])
     publish("p3m_table5", "Seconds to aggregate", tables[5])
     publish("p3m_table6", "Scoring index in percent, beside DREAM", tables[6])
-
-
-def read(path: Path) -> np.ndarray:
-    return np.loadtxt(path, delimiter=",", skiprows=1)
-
-
-def synthetic() -> np.ndarray:
-    """Ten normal clusters around random centres, 10,000 records of ten attributes."""
-    rng = np.random.default_rng(1)
-    centres = rng.random((10, 10))
-    return centres[rng.integers(0, 10, 10_000)] + rng.normal(0.0, 0.157, (10_000, 10))
 
 
 def rows_of(name: str, k: int, X: np.ndarray, labels: np.ndarray) -> dict[int, Row]:

@@ -26,6 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
+from benchmarks.data import CENSUS_RECORDS, large_census, load_shuffled, standardise
 from benchmarks.papers.pca_book import Book, Curves, Result
 from microagg.base.groups import Partition
 from microagg.grouping.cluster.mdav import mdav
@@ -34,7 +35,6 @@ from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells
 from microagg.grouping.divide.lloyd_pca import lloyd_pca_cells
 from microagg.grouping.divide.reduce import Reduction, find_axes, reduce
 from microagg.grouping.method import Task
-from tests.reference import folder
 
 K, CELLS = 10, 10
 MDAV, PCA, A, B = "MDAV", "PCA & MDAV", "A: Lloyd, MDAV", "B: MDAV, MDAV"
@@ -42,7 +42,6 @@ PIECEWISE, HYBRID = "Piecewise PCA", "Hybrid Lloyd & PCA"
 ALGORITHMS = (MDAV, PCA, PIECEWISE, HYBRID, A, B)
 CENSUS, FOREST = "Large Census (synthetic)", "Quant Forest"
 WAYS: dict[str, bool | None] = {"brute": False, "index": None}  # prunes
-CENSUS_RECORDS = 149_642
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sets, nothing written")
     quick = parser.parse_args().quick
     scale, book = QUICK if quick else FULL, Book(write=not quick)
-    sets = {CENSUS: large_census(), FOREST: forest()}
+    sets = {CENSUS: large_census(), FOREST: standardise(load_shuffled("forest"))}
     for records in sets.values():
         measure(records[:12_000], K)  # compiles
     energies(book, sets)
@@ -77,41 +76,6 @@ def main() -> None:
     hybrid = compare_hybrid(book, sets, scale)
     claims(book, scale, by_records, by_dimensions, by_k, hybrid)
     the_bar(book, sets[FOREST], scale)
-
-
-# Data
-
-
-def large_census(n: int = CENSUS_RECORDS) -> np.ndarray:
-    """Thirteen columns of skewed and even factors, five of them, mixed otherwise in each of eight
-    kinds of households, and a little noise."""
-    rng = np.random.default_rng(13)
-    factors = np.column_stack(
-        [np.exp(0.6 * rng.normal(size=(n, 2))), rng.random((n, 1)) * 3, rng.normal(size=(n, 2))]
-    )
-    shared = rng.normal(size=(5, 13))
-    kind = rng.integers(8, size=n)
-    records = 0.22 * rng.normal(size=(n, 13)) + 0.5 * rng.normal(size=(8, 13))[kind]
-    for own in range(8):
-        mixing = shared + 0.12 * rng.normal(size=(5, 13))
-        records[kind == own] += factors[kind == own] @ mixing
-    return standardise(records)
-
-
-def forest() -> np.ndarray:
-    """The ten quantitative columns, in random order so that the first n are a sample."""
-    home = folder()
-    if home is None or not (home / "forest.parquet").exists():
-        sys.exit("reference data not found; set MICROAGG_DATA to its folder")
-    import pyarrow.parquet
-
-    table = pyarrow.parquet.read_table(home / "forest.parquet")
-    records = np.column_stack([column.to_numpy() for column in table.columns]).astype(float)
-    return standardise(records[np.random.default_rng(1).permutation(len(records))])
-
-
-def standardise(records: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray((records - records.mean(axis=0)) / records.std(axis=0))
 
 
 # Runs

@@ -17,11 +17,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
+from benchmarks.data import load, standardise
 from benchmarks.measuring import save, show
 from microagg.grouping.boxes import plant
 from microagg.grouping.sequence.kmeans import kmeans
 from microagg.grouping.sequence.reorder import farthest, repeat_rounds
-from tests.reference import folder
 
 METHODS = ("mdav", "mdav-mhm", "tsp", "igd", "reporder")
 PUBLISHED_LOSS = {
@@ -53,12 +53,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="clusterings 1 to 20 only")
     last = 20 if parser.parse_args().quick else 200
-    home = folder()
-    if home is None:
-        sys.exit("reference data not found; set MICROAGG_DATA to its folder")
     losses, times = [], []
     for name, k in PUBLISHED_LOSS:
-        raw = np.loadtxt(home / f"{name}.csv", delimiter=",", skiprows=1)
+        raw = load(name)
         losses.append(loss_row(name, k, raw, last))
         times.append(time_row(name, k, raw, last))
         losses[-1]["reporder to the letter"] = times[-1].pop("IL")
@@ -84,7 +81,7 @@ def loss_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]
 
 def time_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]:
     """The paper's algorithm on one thread; as in the paper, k-means is not timed."""
-    records = np.ascontiguousarray((raw - raw.mean(axis=0)) / raw.std(axis=0))
+    records = standardise(raw)
     tree = plant(records)
     start = farthest(tree, records)
     repeat_rounds(tree, np.zeros(len(records), np.int64), k, start, turn=False)  # compiles

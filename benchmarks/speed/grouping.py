@@ -15,12 +15,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
+from benchmarks.data import find, load, load_shuffled, records_of, standardise
 from benchmarks.measuring import RESULTS, best_times
 from microagg.grouping.boxes import plant
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.sequence.kmeans import kmeans
 from microagg.grouping.sequence.reorder import farthest, repeat_rounds
-from tests.reference import folder
 
 K, D = 3, 10
 SAID: list[str] = []
@@ -30,26 +30,6 @@ def say(line):
     """Print a line, and keep it for the results."""
     print(line, flush=True)
     SAID.append(line)
-
-
-def make(kind, n, d=D):
-    """Standardised records of one kind."""
-    rng = np.random.default_rng(1)
-    if kind == "gaussian":
-        records = rng.normal(size=(n, d))
-    elif kind == "correlated":
-        records = rng.normal(size=(n, 3)) @ rng.normal(size=(3, d)) + 0.2 * rng.normal(size=(n, d))
-    elif kind == "clustered":
-        centres = rng.normal(size=(200, d))
-        records = centres[rng.integers(200, size=n)] + 0.15 * rng.normal(size=(n, d))
-    else:
-        records = np.round(3.0 * np.exp(rng.normal(size=(n, d))))
-    return standardise(records)
-
-
-def standardise(records):
-    """Mean 0, deviation 1."""
-    return np.ascontiguousarray((records - records.mean(axis=0)) / records.std(axis=0))
 
 
 def seconds(records, k=K, prunes=None, times=1):
@@ -66,7 +46,7 @@ def compare_kinds(n):
     """The bars: 2 for gaussian, 5 for the others, at 100,000 records."""
     say(f"\nn = {n}, d = {D}, k = {K}: seconds, and how many times faster (wanted)")
     for kind, wanted in (("gaussian", 2), ("correlated", 5), ("clustered", 5), ("skewed", 5)):
-        records = make(kind, n)
+        records = records_of(kind, n, D)
         ours, order = seconds(records, times=2)
         brute, expected = seconds(records, prunes=False)
         same = "same groups" if (order == expected).all() else "DIFFERENT GROUPS"
@@ -82,7 +62,7 @@ def compare_small():
         for d in (1, 2, 5, 10, 20, 50):
             ratios = []
             for n in sizes:
-                records = make("gaussian", n, d)
+                records = records_of("gaussian", n, d)
                 pairs = [(seconds(records, k, False)[0], seconds(records, k)[0]) for _ in range(5)]
                 ratios.append(min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs))
             say(f"  {k:3} {d:3} " + "".join(f"{ratio:8.2f}" for ratio in ratios))
@@ -90,7 +70,7 @@ def compare_small():
 
 def growth(n):
     """How time grows on clustered records: wanted n^1.5 or less."""
-    small, large = make("clustered", n), make("clustered", 4 * n)
+    small, large = (records_of("clustered", size, D) for size in (n, 4 * n))
     first, second = seconds(small)[0], seconds(large)[0]
     power = np.log(second / first) / np.log(4.0)
     say(f"\nclustered, {n} to {4 * n}: {first:.2f} s to {second:.2f} s, n^{power:.2f} (1.5)")
@@ -98,15 +78,10 @@ def growth(n):
 
 def forest(n, part):
     """All of the forest data, against brute force on a part of it, extrapolated by n^2."""
-    home = folder()
-    if home is None or not (Path(home) / "forest.parquet").exists():
+    if find("forest") is None:
         say("\nforest: data not found; set MICROAGG_DATA to its folder")
         return
-    import pyarrow.parquet
-
-    table = pyarrow.parquet.read_table(Path(home) / "forest.parquet")
-    numbers = np.column_stack([column.to_numpy() for column in table.columns]).astype(float)
-    records = standardise(numbers[np.random.default_rng(1).permutation(len(numbers))[:n]])
+    records = standardise(load_shuffled("forest")[:n])
     brute = seconds(np.ascontiguousarray(records[:part]), prunes=False)[0]
     expected = brute * (len(records) / part) ** 2
     ours = seconds(records)[0]
@@ -147,10 +122,9 @@ def walks(records):
 
 def iterations():
     """RepOrdMic from one clustering on EIA: the paper takes 31 ms an iteration."""
-    home = folder()
-    if home is None:
+    if find("eia") is None:
         return
-    records = standardise(np.loadtxt(home / "eia.csv", delimiter=",", skiprows=1))
+    records = standardise(load("eia"))
     tree = plant(records)
     labels = kmeans(records, 20, np.random.default_rng(0), spread=False)[tree.rows]
 
@@ -166,7 +140,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a tenth of the records")
     scale = 10 if parser.parse_args().quick else 1
     start = time.perf_counter()
-    seconds(make("gaussian", 4000))
+    seconds(records_of("gaussian", 4000, D))
     say(f"first call: {time.perf_counter() - start:.1f} s, compilation included where not cached")
     compare_kinds(100_000 // scale)
     compare_small()

@@ -25,11 +25,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from benchmarks.data import clustered_parts, gaussian_parts
 from benchmarks.measuring import save, show
 
 COLUMNS = [f"x{place}" for place in range(10)]
 LIMIT = 2 * 10**9
-ROWS = 1 << 19
 K = 5
 
 ON_DISK = """
@@ -64,20 +64,6 @@ release = protect_path(
 seconds = time.perf_counter() - begun
 print(json.dumps({"seconds": seconds, "loss": release.certificate.information_loss}))
 """
-
-
-def gaussian(n: int, seed: int = 1) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    for start in range(0, n, ROWS):
-        yield rng.standard_normal((min(ROWS, n - start), len(COLUMNS)))
-
-
-def clustered(n: int, seed: int = 2) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    centres = rng.uniform(-10, 10, (50, len(COLUMNS)))
-    for start in range(0, n, ROWS):
-        rows = min(ROWS, n - start)
-        yield centres[rng.integers(0, 50, rows)] + rng.standard_normal((rows, len(COLUMNS)))
 
 
 def write(parts: Iterator[np.ndarray], path: Path) -> None:
@@ -123,13 +109,13 @@ def run(script: str, *arguments: Any) -> dict[str, Any]:
 
 def rate(folder: Path, sizes: list[float]) -> None:
     warm = folder / "warm.parquet"
-    write(gaussian(20_000), warm)
+    write(gaussian_parts(20_000, len(COLUMNS)), warm)
     run(ON_DISK, warm, folder / "warm-release.parquet", 0)
     rows, times = [], []
     for millions in sizes:
         n = int(millions * 1e6)
         source, target = folder / "table.parquet", folder / "release.parquet"
-        write(gaussian(n), source)
+        write(gaussian_parts(n, len(COLUMNS)), source)
         size = source.stat().st_size
         found = run(ON_DISK, source, target, LIMIT)
         seconds = found["seconds"] - found["compiling"]
@@ -164,9 +150,9 @@ def loss(folder: Path) -> None:
     import microagg
 
     rows = []
-    for name, parts in (("gaussian", gaussian), ("clustered", clustered)):
+    for name, parts in (("gaussian", gaussian_parts), ("clustered", clustered_parts)):
         source = folder / "table.parquet"
-        write(parts(10**6), source)
+        write(parts(10**6, len(COLUMNS)), source)
         whole = microagg.protect(
             source, k=K, quasi_identifiers=COLUMNS, measures=False, progress=False
         ).certificate
@@ -189,7 +175,7 @@ def loss(folder: Path) -> None:
 
 def spark(folder: Path) -> None:
     source = folder / "table.parquet"
-    write(gaussian(3 * 10**6), source)
+    write(gaussian_parts(3 * 10**6, len(COLUMNS)), source)
     disk = run(ON_DISK, source, folder / "disk.parquet", 0)
     cluster = run(BY_SPARK, source, folder / "spark.parquet")
     order = [(name, "ascending") for name in COLUMNS]

@@ -97,11 +97,11 @@ def test_interrupted_it_returns_the_best_so_far(where, count, monkeypatch, threa
 
 def test_one_attribute_and_many_records_are_only_searched(monkeypatch):
     monkeypatch.setattr(module, "prove", None)
-    monkeypatch.setattr(module, "MOST_RECORDS", 100)
     for n, d in ((120, 2), (60, 1)):
         records = make("generic", n, d, 0)
         order, sizes = np.arange(n), np.full(n // 3, 3)
-        check(*search_best(records, order, sizes, 3, np.random.default_rng(0), steps=500), n, 3)
+        rng = np.random.default_rng(0)
+        check(*search_best(records, order, sizes, 3, rng, steps=500, most_records=100), n, 3)
 
 
 def test_the_best_effort_with_and_without_a_limit():

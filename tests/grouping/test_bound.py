@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 import microagg
 from microagg.base.errors import InputError, OptionError
-from microagg.grouping.bound import proving
 from microagg.grouping.bound.lower_bound import lower_bound
 from microagg.grouping.bound.near import find_near, half_sums
 from microagg.grouping.bound.pricing import price, square_distances
-from microagg.grouping.bound.proving import prove
+from microagg.grouping.bound.proving import prove, sse_of
 from tests.grouping.test_reorder import KINDS, make
 from tests.naive import bound as naive
 from tests.reference import load
@@ -115,12 +114,12 @@ def test_nearest_records():
         assert all(len(set(row)) == q for row in near.numbers.tolist())
 
 
-def test_many_records_get_the_cheap_bound(monkeypatch):
-    monkeypatch.setattr(proving, "MOST_RECORDS", 100)
-    X = make("generic", 300, 3, 0)
-    found = lower_bound(X, 4)
+def test_many_records_get_the_cheap_bound():
+    records = make("generic", 300, 3, 0)
+    found = prove(records, 4, 60.0, most_records=100)
     assert found.kind == "neighbours"
-    assert 0 < found.information_loss < microagg.information_loss(X, microagg.partition(X, 4))
+    labels = microagg.partition(records, 4, standardize=False).labels
+    assert 0 < found.total < sse_of(records, labels)
 
 
 def test_units_do_not_matter():

@@ -271,12 +271,12 @@ def test_hybrid_cells_represent_better_than_lloyds():
 
 @pytest.mark.parametrize("price", [0.0, 0.3])
 @pytest.mark.parametrize("kind", ["gaussian", "clustered", "far away"])
-def test_records_go_where_they_cost_least(kind, price, monkeypatch):
+def test_records_go_where_they_cost_least(kind, price):
     records = make(kind, 300, 5, 4)
     lloyd = lloyd_cells(records, 4, np.random.default_rng(0))
-    monkeypatch.setattr(lloyd_pca, "_ROUNDS", 1)
     rng = np.random.default_rng(0)
-    cell_of, _ = lloyd_pca_cells(records, 3, 4, Reduction(dimensions=3), rng, price=price)
+    reduction = Reduction(dimensions=3)
+    cell_of, _ = lloyd_pca_cells(records, 3, 4, reduction, rng, price=price, rounds=1)
     costs = []
     for cell in range(4):
         members = records[lloyd == cell]

@@ -12,6 +12,7 @@ from microagg.grouping.sequence.orderings import (
 )
 from microagg.grouping.sequence.split import lines_in_order
 from tests.naive import orderings as naive
+from tests.published import integer_losses
 from tests.reference import load
 
 
@@ -49,12 +50,12 @@ def test_nearest_next_equals_its_twin(records):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nearest_next_equals_its_twin_through_several_trees(kind, monkeypatch):
-    monkeypatch.setattr(orderings, "_STEPS_A_REPORT", 20)
+def test_nearest_next_equals_its_twin_through_several_trees(kind):
     records = cloud(3, 700, 2, kind)
     expected = naive.order_by_nearest_next(records, farthest_from_centroid(records))
     shares = []
-    assert order_by_nearest_next(records, shares.append).tolist() == expected
+    order = order_by_nearest_next(records, shares.append, steps_at_once=20)
+    assert order.tolist() == expected
     assert len(shares) > 20
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -75,7 +76,7 @@ def test_zscore_equals_its_twin(records):
 @settings(max_examples=60, deadline=None)
 def test_principal_component_explains_as_much_as_the_greatest_eigenvalue(records):
     centred = records - records.mean(axis=0)
-    loadings = orderings._first_component(records)
+    loadings = orderings._first_component(records, two_way_from=2)
     explained = np.sum((centred @ loadings) ** 2)
     greatest = np.linalg.svd(centred, compute_uv=False)[0] ** 2
     assert explained == pytest.approx(greatest, rel=1e-6, abs=1e-9)
@@ -107,13 +108,12 @@ def test_farthest_equals_its_twin(kind):
         assert found == naive.farthest_from_centroid(records)
 
 
-def test_threads_change_nothing(monkeypatch):
+def test_threads_change_nothing():
     records = cloud(1, 1000, 5, "gaussian")
     functions = (order_by_zscore, order_by_principal_component)
     alone = [function(records) for function in functions]
-    monkeypatch.setattr(orderings, "_TWO_WAY_FROM", 2)
     for function, expected in zip(functions, alone, strict=True):
-        np.testing.assert_array_equal(function(records), expected)
+        np.testing.assert_array_equal(function(records, two_way_from=2), expected)
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 40_000])
@@ -132,6 +132,11 @@ def test_records_are_left_alone():
         assert sorted(function(records).tolist()) == list(range(100))
 
 
+ORDERINGS = {
+    "npn": order_by_nearest_next,
+    "pca": order_by_principal_component,
+    "zscore": order_by_zscore,
+}
 # Mortazavi 2020, Table 3: SSE with rounded means, and with the best integers, for each k.
 PUBLISHED = {
     ("tarragona", "npn"): {
@@ -202,7 +207,6 @@ PUBLISHED = {
 
 @pytest.mark.parametrize(("name", "ordering"), PUBLISHED)
 def test_published_losses_to_the_digit(name, ordering):
-    from benchmarks.papers.imhmi_sequences import ORDERINGS, losses
-
-    for k, rounded, whole in losses(load(name), ORDERINGS[ordering], (2, 3, 4, 5, 10)):
-        assert (rounded, whole) == PUBLISHED[name, ordering][k]
+    published = PUBLISHED[name, ordering]
+    losses = integer_losses(load(name), ORDERINGS[ordering], published)
+    assert list(losses) == list(published.values())

@@ -64,7 +64,7 @@ def test_progress_is_reported_and_threads_are_put_back(threads):
 
     threads(2)
     shares = []
-    repeated(report=shares.append)
+    repeated(advance=shares.append)
     assert numba.get_num_threads() == 2
     assert all(0.0 <= share < 1.0 for share in shares)
 

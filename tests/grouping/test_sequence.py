@@ -35,27 +35,24 @@ records = hnp.arrays(
 def test_the_best_split_of_a_line_of_records(both_ends, line, k, offset):
     k = min(k, len(line))
     line = line + offset
-    with pytest.MonkeyPatch.context() as patch:
-        if both_ends:
-            patch.setattr(split, "_TWO_WAY_FROM", 0)
-        for integer, twin in ((False, naive.sse), (True, naive.integer_sse)):
-            cost = naive.vector_cost(twin)
-            sizes = split.split_sequence(line, k, integer=integer)
-            assert sizes.sum() == len(line)
-            assert sizes.min() >= k
-            assert sizes.max() <= max(2 * k - 1, len(line) if len(line) < 2 * k else 0)
-            best = naive.least_cost(exact_rows(line), k, cost)
-            assert cost_of(line, sizes, cost) <= best * (1 + Fraction(1, 10**12))
+    way = {"two_way_from": 0} if both_ends else {}
+    for integer, twin in ((False, naive.sse), (True, naive.integer_sse)):
+        cost = naive.vector_cost(twin)
+        sizes = split.split_sequence(line, k, integer=integer, **way)
+        assert sizes.sum() == len(line)
+        assert sizes.min() >= k
+        assert sizes.max() <= max(2 * k - 1, len(line) if len(line) < 2 * k else 0)
+        best = naive.least_cost(exact_rows(line), k, cost)
+        assert cost_of(line, sizes, cost) <= best * (1 + Fraction(1, 10**12))
 
 
 @pytest.mark.parametrize("columns", [1, 50])
 @pytest.mark.parametrize("k", [2, 3, 10])
-def test_splitting_from_both_ends_costs_the_same(k, columns, monkeypatch):
+def test_splitting_from_both_ends_costs_the_same(k, columns):
     line = np.random.default_rng(k).normal(size=(2000, columns))
     losses = []
     for start in (10**9, 0):
-        monkeypatch.setattr(split, "_TWO_WAY_FROM", start)
-        sizes = split.split_sequence(line, k)
+        sizes = split.split_sequence(line, k, two_way_from=start)
         losses.append(microagg.information_loss(line, np.repeat(np.arange(len(sizes)), sizes)))
     assert losses[0] == pytest.approx(losses[1], rel=1e-12)
 

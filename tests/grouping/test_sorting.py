@@ -23,8 +23,8 @@ LINES = {
 }
 
 
-def check(x):
-    order, values = sorting.sort_stably(x)
+def check(x, **limits):
+    order, values = sorting.sort_stably(x, **limits)
     assert np.array_equal(order, np.argsort(x, kind="stable"))
     assert np.array_equal(values, x[order])
     assert not np.shares_memory(values, x)
@@ -32,9 +32,8 @@ def check(x):
 
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("name", LINES)
-def test_the_stable_order(name, parallel, monkeypatch):
-    monkeypatch.setattr(sorting, "_PARALLEL_FROM", 2 if parallel else 10**9)
-    check(LINES[name])
+def test_the_stable_order(name, parallel):
+    check(LINES[name], two_way_from=2 if parallel else 10**9)
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=50))

@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
-from microagg.grouping.sequence import tour
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import (
     farthest_from_centroid,
@@ -13,6 +12,7 @@ from microagg.grouping.sequence.orderings import (
 from microagg.grouping.sequence.tour import order_by_tour
 from tests.grouping.test_orderings import KINDS, cloud
 from tests.naive.orderings import path_length, shortest_path_length
+from tests.published import integer_losses
 from tests.reference import load
 
 
@@ -81,10 +81,9 @@ def test_same_records_same_tour_and_progress():
     assert shares[-1] == 1.0
 
 
-def test_a_full_log_of_turns_leaves_the_tour_whole(monkeypatch):
+def test_a_full_log_of_turns_leaves_the_tour_whole():
     records = cloud(2, 600, 3, "gaussian")
-    monkeypatch.setattr(tour, "_UNDO", 8)
-    assert sorted(order_by_tour(records).tolist()) == list(range(600))
+    assert sorted(order_by_tour(records, undo=8).tolist()) == list(range(600))
 
 
 def test_records_too_far_apart_are_refused():
@@ -151,7 +150,6 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_losses_are_no_greater_than_published(name):
-    from benchmarks.papers.imhmi_sequences import losses
-
-    for k, _, whole in losses(load(name), order_by_tour, PUBLISHED[name]):
-        assert whole <= PUBLISHED[name][k]
+    losses = integer_losses(load(name), order_by_tour, PUBLISHED[name])
+    for (_, whole), published in zip(losses, PUBLISHED[name].values(), strict=True):
+        assert whole <= published

@@ -11,20 +11,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import microagg
-from microagg.grouping.sequence import split
+from microagg.base.arrays import as_whole_numbers
+from microagg.grouping.sequence.univariate import group_values
 from tests.naive import split as naive
 
-WAYS = ["as shipped", "divide and conquer", "from both ends", "both"]
+# Every way through the door, on inputs small enough for the twins.
+WAYS = {
+    "as shipped": {},
+    "divide and conquer": {"scan_up_to_k": 0},
+    "from both ends": {"two_way_from": 0},
+    "both": {"scan_up_to_k": 0, "two_way_from": 0},
+}
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
-@pytest.fixture(params=WAYS)
-def way(request, monkeypatch):
-    """Every way through the door, on inputs small enough for the twins."""
-    if request.param in ("divide and conquer", "both"):
-        monkeypatch.setattr(split, "_SCAN_UP_TO_K", 0)
-    if request.param in ("from both ends", "both"):
-        monkeypatch.setattr(split, "_TWO_WAY_FROM", 0)
-    return request.param
+def optimal(values, k, way, cost="sse", **options):
+    """`optimal_univariate`, whose limits are its own: with others, from behind its checks."""
+    if not way:
+        return microagg.optimal_univariate(values, k, cost=cost, **options)
+    integer = cost == "integer"
+    numbers = as_whole_numbers(np.asarray(values), "x") if integer else np.asarray(values)
+    return group_values(numbers, k, integer=integer, **options, **way)
 
 
 def exact(values) -> list[Fraction]:
@@ -44,8 +51,8 @@ def check_groups(values, partition, k, limit=True):
     assert (np.diff(partition.labels[order]) >= 0).all()
 
 
-def check_optimal(values, k, cost, twin, **options):
-    partition = microagg.optimal_univariate(values, k, cost=cost, **options)
+def check_optimal(values, k, cost, twin, way=WAYS["as shipped"], **options):
+    partition = optimal(values, k, way, cost, **options)
     limit = not options and len(values) >= 2 * k
     check_groups(values, partition, k, limit)
     line = sorted(exact(values))
@@ -67,14 +74,16 @@ def lines(draw, least=1, most=40):
     return np.array(draw(st.permutations(values.tolist())))
 
 
+@every_way
 @settings(max_examples=120)
 @given(values=lines(), k=st.integers(1, 9))
 def test_sse_is_the_optimum(way, values, k):
     k = min(k, len(values))
-    ours, best = check_optimal(values, k, "sse", naive.sse)
+    ours, best = check_optimal(values, k, "sse", naive.sse, way)
     assert ours <= best * (1 + Fraction(1, 10**12))
 
 
+@every_way
 @settings(max_examples=120)
 @given(
     values=st.lists(
@@ -88,7 +97,7 @@ def test_sse_is_the_optimum(way, values, k):
 def test_integer_cost_is_the_optimum_to_the_last_digit(way, values, offset, k):
     values = np.array(values, np.int64) + offset
     k = min(k, len(values))
-    ours, best = check_optimal(values, k, "integer", naive.integer_sse)
+    ours, best = check_optimal(values, k, "integer", naive.integer_sse, way)
     assert ours == best
 
 
@@ -134,7 +143,7 @@ def test_no_partition_of_any_kind_is_better(values, k, cost):
 
 
 @pytest.mark.parametrize("k", [2, 5, 20, 60])
-def test_long_lines_on_every_way_cost_the_same(k, monkeypatch):
+def test_long_lines_on_every_way_cost_the_same(k):
     """Ways that share no code agree on a line too long for the twins."""
     rng = np.random.default_rng(k)
     values = np.concatenate(
@@ -142,9 +151,8 @@ def test_long_lines_on_every_way_cost_the_same(k, monkeypatch):
     )
     costs = []
     for scan_up_to, two_way_from in [(0, 10**9), (10**9, 10**9), (0, 0), (10**9, 0)]:
-        monkeypatch.setattr(split, "_SCAN_UP_TO_K", scan_up_to)
-        monkeypatch.setattr(split, "_TWO_WAY_FROM", two_way_from)
-        partition = microagg.optimal_univariate(values, k)
+        way = {"scan_up_to_k": scan_up_to, "two_way_from": two_way_from}
+        partition = optimal(values, k, way)
         check_groups(values, partition, k)
         costs.append(microagg.information_loss(values, partition))
     assert costs == pytest.approx([costs[0]] * 4, rel=1e-12)
@@ -176,8 +184,9 @@ def test_sizes_at_the_edges(k, extra):
             assert partition.n_groups == n
 
 
+@every_way
 def test_constant_values_cost_nothing_and_groups_stay_small(way):
-    partition = microagg.optimal_univariate(np.full(500, 7.25), 4)
+    partition = optimal(np.full(500, 7.25), 4, way)
     check_groups(np.full(500, 7.25), partition, 4)
 
 
@@ -198,6 +207,7 @@ def test_equal_values_are_told_apart_by_row():
     assert labels.tolist() == sorted(labels.tolist())
 
 
+@every_way
 @pytest.mark.parametrize(
     ("values", "k"),
     [
@@ -211,19 +221,20 @@ def test_equal_values_are_told_apart_by_row():
     ],
 )
 def test_extreme_magnitudes(values, k, way):
-    partition = microagg.optimal_univariate(values, k)
+    partition = optimal(values, k, way)
     ours = naive.cost_of_labels(exact(values), partition.labels, naive.sse)
     best = naive.least_cost(sorted(exact(values)), k, naive.sse, 2 * k - 1)
     # Squares 600 orders of magnitude below the greatest vanish; nothing else may.
     assert ours <= best * (1 + Fraction(1, 10**12))
 
 
+@every_way
 def test_a_dear_group_far_left_does_not_blur_the_choice_right_of_it(way):
     """Path costs are relative: choices after a group that costs 1e30 still see 1e-6."""
     rng = np.random.default_rng(3)
     tight = np.sort(rng.normal(size=60))
     values = np.concatenate([[-1e15, -5e14, -2e14], tight])
-    together = microagg.optimal_univariate(values, 3).labels[3:]
+    together = optimal(values, 3, way).labels[3:]
     ours = naive.cost_of_labels(exact(tight), together, naive.sse)
     alone = naive.least_cost(exact(tight), 3, naive.sse, 5)
     assert ours <= alone * (1 + Fraction(1, 10**9))

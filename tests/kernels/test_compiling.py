@@ -19,9 +19,8 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def announcement(monkeypatch):
-    monkeypatch.setattr(compiling, "ANNOUNCE_AFTER_SECONDS", 0.3)
-    return compiling._Announcement()
+def announcement():
+    return compiling._Announcement(after_seconds=0.3)
 
 
 def compile_for(announcement, seconds, module="microagg.kernels.somewhere"):

@@ -26,7 +26,10 @@ def test_every_figure_whose_needs_are_met(tables):
     counts = ConfidentialCounts()
     counts.add(np.arange(60) % 7, groups)
     everything = Evidence(
-        numbers=pair, classes=Classes.of(groups.sizes), confidential={"illness": counts}, distance=0.1
+        numbers=pair,
+        classes=Classes.of(groups.sizes),
+        confidential={"illness": counts},
+        distance=0.1,
     )
     assert list(judge(everything)) == [figure.name for figure in FIGURES]
     assert judge(Evidence()) == {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.naive.mdav import farthest, group_around, squared_distances
+from tests.naive.cbfs import farthest, group_around, squared_distances
 
 
 def vmdav(records, k, gamma):

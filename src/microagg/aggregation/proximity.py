@@ -32,7 +32,7 @@ from microagg.aggregation.wells import (
 from microagg.base.arrays import as_labels, as_numbers
 from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.kernels.group_passes import group_means
 
 SOLUTIONS = ("global", "local")
@@ -73,7 +73,7 @@ def proximity_centroids(
     alpha: float = 0.5,
     solution: str = "global",
     relative: bool = False,
-    report: Report = silent,
+    advance: Advance = silent,
 ) -> ProximityResult:
     """Centroids of any partition, moved away from the members; mean and variance stay.
 
@@ -113,7 +113,7 @@ def proximity_centroids(
     values = np.empty(table.shape)
     quality = np.zeros((2, table.shape[1]))
     for column in range(table.shape[1]):
-        report(column / table.shape[1])
+        advance(column / table.shape[1])
         z, restore = _z_scores(table[:, column])
         if z is None:
             values[:, column] = table[:, column]
@@ -131,7 +131,7 @@ def proximity_centroids(
             z, groups_of, groups, wanted, weights, alpha, solution == "global"
         )
         values[:, column] = restore(centroids)[groups_of]
-    report(1.0)
+    advance(1.0)
     objective, bound = quality
     gap = np.divide(objective - bound, objective, out=np.zeros_like(bound), where=objective > 0.0)
     return ProximityResult(values.reshape(numbers.shape), objective, bound, gap)

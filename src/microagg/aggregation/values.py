@@ -46,8 +46,8 @@ def aggregate(
     groups_of, groups = as_labels(labels, numbers.shape[0])
     _check_options(how, options)
     if how == "proximity":
-        with watch("moving centroids", progress) as report:
-            return proximity_centroids(numbers, groups_of, **options, report=report).values
+        with watch("moving centroids", progress) as advance:
+            return proximity_centroids(numbers, groups_of, **options, advance=advance).values
     if how == "integer":
         numbers = as_whole_numbers(numbers, "X")
     if numbers.ndim == 1:

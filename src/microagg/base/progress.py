@@ -5,14 +5,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Report = Callable[[float], None]
+# Called with the share of the work that is done, 0 to 1.
+Advance = Callable[[float], None]
 
 # What to call with words about the work under way: one for each bar that is shown.
 _told: list[Callable[[str], None]] = []
 
 
 def silent(_share: float) -> None:
-    """Report to nobody."""
+    """Tell nobody."""
 
 
 def tell(words: str) -> None:
@@ -22,7 +23,7 @@ def tell(words: str) -> None:
 
 
 @contextmanager
-def watch(title: str, show: bool | None = None) -> Iterator[Report]:
+def watch(title: str, show: bool | None = None) -> Iterator[Advance]:
     """A function to call with the share done, 0 to 1; it draws a bar on standard error.
 
     show: True always, False never, None when a terminal watches. Done, the bar goes.

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.groups import Partition
-from microagg.base.progress import Report as Advance
-from microagg.base.progress import silent
+from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
 from microagg.columns.published import centres_of, decimals_of
 from microagg.engine.plan import Plan

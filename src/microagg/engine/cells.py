@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report as Advance
+from microagg.base.progress import Advance
 from microagg.kernels.threads import run_both
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from microagg.base.errors import InputError, OptionError
-from microagg.base.progress import Report as Advance
+from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.engine.plan import Plan
 from microagg.engine.protocol import Engine, refuse_in_parts

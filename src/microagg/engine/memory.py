@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report as Advance
+from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode, encode
 from microagg.columns.published import Proximity, centres_of, decimals_of, satisfied

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report as Advance
+from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.engine.plan import Plan
 from microagg.engine.survey import Survey

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.doors import partition_points
 from microagg.kernels.group_passes import group_means
 
@@ -31,7 +31,7 @@ def partition_units(
     *,
     strata: Codes | None = None,
     entities: Codes | None = None,
-    advance: Report = silent,
+    advance: Advance = silent,
     orders: dict[str, NDArray[np.int32]] | None = None,
 ) -> Partition:
     """Group records, or entities with all their records, within strata.
@@ -57,7 +57,7 @@ def partition_units(
 
 
 def _partition_strata(
-    units: NDArray[np.float64], k: int, strata: Codes, how: How, advance: Report
+    units: NDArray[np.float64], k: int, strata: Codes, how: How, advance: Advance
 ) -> Partition:
     order = np.argsort(strata, kind="stable")
     ends = np.cumsum(np.bincount(strata))

@@ -17,8 +17,6 @@ from typing import Any
 import numba
 from numba.core import event
 
-ANNOUNCE_AFTER_SECONDS = 1.0
-
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function for the numbers it is given, on first use.
@@ -81,7 +79,8 @@ def seconds_compiling() -> float:
 class _Announcement(event.Listener):
     """Tell a person at a terminal, once, why the first call takes long."""
 
-    def __init__(self) -> None:
+    def __init__(self, after_seconds: float = 1.0) -> None:
+        self.after_seconds = after_seconds
         self.lock = threading.Lock()
         self.depth = 0
         self.spent = 0.0
@@ -99,7 +98,7 @@ class _Announcement(event.Listener):
             self.started = time.monotonic()
             if not self.told:
                 # Many short compilations feel like one long one: waiting adds up.
-                patience = max(0.0, ANNOUNCE_AFTER_SECONDS - self.spent)
+                patience = max(0.0, self.after_seconds - self.spent)
                 self.timer = threading.Timer(patience, self.tell)
                 self.timer.daemon = True
                 self.timer.start()

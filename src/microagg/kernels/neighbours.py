@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
+from microagg.kernels.selecting import push_in_order, put_least_first
 from microagg.kernels.threads import run_both
 
 _LEAF = 16
 _FAN_BITS = 4
 _FAN = 1 << _FAN_BITS
-_QUERIES_A_REPORT = 1 << 16
+_QUERIES_AT_ONCE = 1 << 16
 # Deep enough for any number of points below 2^31.
 _STACK = 8 * _FAN
 
@@ -83,7 +84,7 @@ def nearest(
     queries: NDArray[np.float64],
     within: NDArray[np.float64],
     weights: NDArray[np.int64],
-    report: Callable[[float], None],
+    advance: Callable[[float], None],
 ) -> Nearest:
     """The point nearest to each query, and the summed `weights` of all that are just as near.
 
@@ -114,11 +115,11 @@ def nearest(
             found.weights,
         )
 
-    for first in range(0, n, _QUERIES_A_REPORT):
-        last = min(n, first + _QUERIES_A_REPORT)
+    for first in range(0, n, _QUERIES_AT_ONCE):
+        last = min(n, first + _QUERIES_AT_ONCE)
         middle = (first + last) // 2
         run_both(partial(search, first, middle), partial(search, middle, last))
-        report(last / n)
+        advance(last / n)
     return found
 
 
@@ -162,36 +163,12 @@ def _plant(points, depth, starts, scales, cells, numbers, boxes, children, sides
             for i in range(start, end):
                 keys[i] = points[rows[i], widest]
             middle = ((2 * j + 1) * m) >> (level + 1)
-            _part(keys, rows, start, end - 1, middle)
+            put_least_first(keys, rows, start, end - 1, middle)
             cut = -np.inf
             for i in range(start, middle):
                 cut = max(cut, keys[i])
             sides[(1 << level) + j] = widest
             cuts[(1 << level) + j] = cut
-
-
-@kernel
-def _part(keys, rows, first, last, middle):
-    """Bring the least keys of first..last before `middle`, by Hoare's selection."""
-    while first < last:
-        pivot = keys[(first + last) // 2]
-        i, j = first, last
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                rows[i], rows[j] = rows[j], rows[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            return
 
 
 @kernel
@@ -295,13 +272,7 @@ def _search(
             for i in range(_FAN):
                 bound = buffer[i]
                 if bound <= best:
-                    at = depth
-                    while at > bottom and bounds[at - 1] < bound:
-                        bounds[at] = bounds[at - 1]
-                        stack[at] = stack[at - 1]
-                        at -= 1
-                    bounds[at] = bound
-                    stack[at] = child + i
+                    push_in_order(stack, bounds, bottom, depth, child + i, bound)
                     depth += 1
         found[q] = lowest
         squares[q] = best

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.measure.anonymity import ConfidentialCounts, Diversity, Summary
 from microagg.measure.interval import Exposure, disclosure_risk, sdid
 from microagg.measure.linkage import Linkage, link
@@ -47,7 +47,7 @@ class Evidence:
     importance: ArrayLike = 1.0
     sd: float = 5.0
     known: Sequence[int] | None = None
-    advance: Report = silent
+    advance: Advance = silent
 
     @property
     def pair(self) -> Pair:

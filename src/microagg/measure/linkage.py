@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from microagg.base.errors import OptionError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.kernels.compiling import kernel
 from microagg.kernels.neighbours import nearest, plant
 from microagg.measure.anonymity import classes
@@ -34,7 +34,7 @@ def link(
     released: ArrayLike | None = None,
     *,
     known: Sequence[int] | None = None,
-    advance: Report = silent,
+    advance: Advance = silent,
 ) -> Linkage:
     """Link every original record to the nearest released one: DLD, in percent.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
 from microagg.measure.anonymity import ConfidentialCounts
 from microagg.measure.change import category_loss, numeric_loss, share_changed
@@ -83,7 +83,7 @@ def measure(
     sd: float = 5.0,
     distance: Any = None,
     importance: Any = 1.0,
-    advance: Report = silent,
+    advance: Advance = silent,
     notes: tuple[str, ...] = (),
 ) -> Assessment:
     """Every figure of columns before and after, row by row.

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report as Advance
+from microagg.base.progress import Advance
 from microagg.columns.coded import Coded
 from microagg.columns.summary import attribute, correlations, understood
 from microagg.columns.told import Attribute, Correlations

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.kernels.collapsing import collapse, hash_lines, put_rows
 from microagg.kernels.threads import run_both
 from microagg.table.frames import give_back_memory, in_one_piece
@@ -150,7 +150,7 @@ def count_classes_in_parts(
     names: Sequence[str],
     rows: int,
     folder: Path,
-    advance: Report = silent,
+    advance: Advance = silent,
     *,
     block_rows: int = 1 << 16,
     file_bytes: int = 1 << 25,
@@ -197,7 +197,7 @@ def _on_disk(
     bits: int,
     rows: int,
     room: str,
-    advance: Report,
+    advance: Advance,
 ) -> list[NDArray[np.int64]]:
     files = [Path(room, f"{number}") for number in range(1 << bits)]
     done = 0

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import fingerprint
 from microagg.table.formats import format_named, format_of
@@ -70,7 +70,7 @@ class Opened:
 
 
 def open_table(
-    source: Any, reading: Reading, typed: Collection[str] | None = None, advance: Report = silent
+    source: Any, reading: Reading, typed: Collection[str] | None = None, advance: Advance = silent
 ) -> Opened:
     """Open a data frame, the file or folder at a path, the database table at a URL, or "-".
 

@@ -9,7 +9,7 @@ from typing import Self
 import pyarrow as pa
 
 from microagg.base.errors import InputError, OptionError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats import format_in_parts
 from microagg.table.formats.format import Read
@@ -73,7 +73,7 @@ class Stream:
     _seal: Seal = field(repr=False)
 
     def batches(
-        self, columns: Sequence[str] | None = None, rows: int = _ROWS, advance: Report = silent
+        self, columns: Sequence[str] | None = None, rows: int = _ROWS, advance: Advance = silent
     ) -> Iterator[pa.RecordBatch]:
         """The rows in batches of at most `rows`, with these columns in this order.
 
@@ -86,7 +86,7 @@ class Stream:
             raise OptionError("a table read in parts needs at least one column to be asked for")
         return self._batches(names, rows, advance)
 
-    def _batches(self, names: list[str], rows: int, advance: Report) -> Iterator[pa.RecordBatch]:
+    def _batches(self, names: list[str], rows: int, advance: Advance) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
         came, damage = 0, None
         self._seal.check()
@@ -113,7 +113,7 @@ def open_stream(
     address: str | os.PathLike[str],
     reading: Reading,
     typed: Collection[str] | None = None,
-    advance: Report = silent,
+    advance: Advance = silent,
 ) -> Stream:
     """Open the file at a path, or a folder of Parquet files, to be read in parts.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report as Advance
+from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
 from microagg.engine.block import group_cell

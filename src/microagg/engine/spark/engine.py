@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.groups import Partition
-from microagg.base.progress import Report as Advance
+from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
 from microagg.engine.plan import Plan

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.bound.choosing import improve
 from microagg.grouping.bound.proving import MOST_RECORDS, prove, shares
 from microagg.grouping.refine.heaviest import is_concentrated
@@ -56,27 +56,28 @@ def search_best(
     sizes: NDArray[np.integer],
     k: int,
     rng: np.random.Generator,
-    report: Report = silent,
+    advance: Advance = silent,
     *,
     steps: int | None = None,
     seconds: float | None = None,
+    most_records: int = MOST_RECORDS,
 ) -> Groups:
     """Rows group by group, and the sizes of the groups: as `search`, and better for few records.
 
-    Up to 5,000 records of several attributes; more are searched only. With `steps` the result
+    Up to `most_records` of several attributes; more are searched only. With `steps` the result
     depends on the generator alone: column generation and integer programmes are limited by counts.
     With `seconds` it may differ from run to run.
     """
     n, d = records.shape
-    if n > MOST_RECORDS or d == 1:
-        return search(records, order, sizes, k, rng, report, steps=steps, seconds=seconds)
+    if n > most_records or d == 1:
+        return search(records, order, sizes, k, rng, advance, steps=steps, seconds=seconds)
     if seconds is not None:
         compile_search(records, k)
         _compile(records, k)
-    work = _Together(Search(records, order, sizes, k), records, k, rng, report)
+    work = _Together(Search(records, order, sizes, k), records, k, rng, advance)
     with suppress(KeyboardInterrupt):
         work.run(steps, seconds)
-    report(1.0)
+    advance(1.0)
     return work.search.groups()
 
 
@@ -87,10 +88,10 @@ class _Together:
         records: NDArray[np.float64],
         k: int,
         rng: np.random.Generator,
-        report: Report,
+        advance: Advance,
     ) -> None:
         self.search, self.records, self.k, self.rng = search, records, k, rng
-        self.report = report
+        self.advance = advance
         self.seen: list[list[NDArray[np.int32]]] = []
         self.prices: NDArray[np.float64] | None = None
 
@@ -133,17 +134,17 @@ class _Together:
         each = max(1, min(enough * len(self.records), steps // _LEAST_TIMES))
         count = steps // each
 
-        def report(share: float) -> None:
+        def advance(share: float) -> None:
             if seconds:
                 share = 1.0 - (end - _clock()) / seconds
-            self.report(first + (last - first) * min(1.0, share))
+            self.advance(first + (last - first) * min(1.0, share))
 
         repeat(
             self.search,
             self.rng,
             count if seconds is None else _AT_MOST * count,
             each,
-            report,
+            advance,
             seen=self.remember,
             late=lambda: _clock() >= end,
         )
@@ -157,7 +158,7 @@ class _Together:
             self.rng,
             steps,
             seconds,
-            lambda share: self.report(first + (last - first) * share),
+            lambda share: self.advance(first + (last - first) * share),
             None if self.prices is None else self.remember,
             warm,
         )

@@ -86,8 +86,8 @@ def lower_bound(
     labels = None if upper is None else _check_upper(upper, n, k)
     records, unit = _comparable(numbers, standardize)
     total = float(((records - records.mean(axis=0)) ** 2).sum())
-    with watch("bounding the loss", progress) as report:
-        proof = prove(records, k, limit, labels, report)
+    with watch("bounding the loss", progress) as advance:
+        proof = prove(records, k, limit, labels, advance)
     sse = max(0.0, proof.total * (1.0 - _ROUNDING))
     return Bound(
         sse=math.ldexp(sse, 2 * unit),

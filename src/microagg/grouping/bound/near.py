@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.neighbours import plant
+from microagg.kernels.selecting import push_in_order
 from microagg.kernels.threads import run_both
 
 _FAN = 16
@@ -150,13 +151,7 @@ def _search(cells, numbers, boxes, children, records, first, last, found, square
                 for i in range(_FAN):
                     bound = buffer[i]
                     if bound < nearest[q - 1]:
-                        at = depth
-                        while at > bottom and bounds[at - 1] < bound:
-                            bounds[at] = bounds[at - 1]
-                            stack[at] = stack[at - 1]
-                            at -= 1
-                        bounds[at] = bound
-                        stack[at] = child + i
+                        push_in_order(stack, bounds, bottom, depth, child + i, bound)
                         depth += 1
             for i in range(q):
                 found[row, i] = who[i]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.groups import Partition
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.bound.near import Near, find_near, half_sums
 from microagg.grouping.bound.pool import Pool
 from microagg.grouping.bound.pricing import Priced, price, square_distances
@@ -57,14 +57,15 @@ def prove(
     k: int,
     seconds: float,
     labels: NDArray[np.int64] | None = None,
-    report: Report = silent,
+    advance: Advance = silent,
     *,
     pricings: float = math.inf,
+    most_records: int = MOST_RECORDS,
 ) -> Proof:
     """True prices of the records with as large a sum as can be had in so many seconds.
 
     Waiting for the compiler does not count. `pricings` limits the work whatever the clock says: so
-    many searches for sets that pay too much, dearer ones counted more. Up to 5,000 records by
+    many searches for sets that pay too much, dearer ones counted more. Up to `most_records` by
     column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. Where
     the optimum is known at once, the prices only sum to it.
     """
@@ -75,7 +76,7 @@ def prove(
 
     def in_time(_share: float = 0.0) -> bool:
         spent = _clock() - began
-        report(min(1.0, spent / max(1e-9, seconds)))
+        advance(min(1.0, spent / max(1e-9, seconds)))
         return spent < seconds
 
     near = find_near(records, k - 1, in_time)
@@ -87,7 +88,7 @@ def prove(
         # Then every record has k - 1 equals, and groups of equals lose nothing.
         proof.optimal = True
         return proof
-    if n > MOST_RECORDS:
+    if n > most_records:
         return proof
     squares = square_distances(records)
     rungs = _rungs(k)

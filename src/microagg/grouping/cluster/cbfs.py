@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.cluster.outside_in import outside_in
 from microagg.grouping.cluster.search import take_group
 from microagg.grouping.cluster.shrinking import close_groups, shrinking
@@ -13,7 +13,7 @@ from microagg.kernels.compiling import kernel
 
 
 def cbfs(
-    records: NDArray[np.float64], k: int, report: Report = silent, *, prunes: bool | None = None
+    records: NDArray[np.float64], k: int, advance: Advance = silent, *, prunes: bool | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Centroid-based fixed-size: groups of k, the last of k to 2k - 1.
 
@@ -32,7 +32,7 @@ def cbfs(
     seen = np.zeros(1, np.int64)
     for tree, keep in shrinking(records, k, 2 * k, prunes=prunes):
         _take_groups(tree, records, k, keep, seeds, seen, order)
-        report(1.0 - (tree.left / n) ** 2)
+        advance(1.0 - (tree.left / n) ** 2)
     return order, close_groups(order, tree, k)
 
 

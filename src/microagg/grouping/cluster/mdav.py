@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.cluster.search import farthest, take_group
 from microagg.grouping.cluster.shrinking import close_groups, shrinking
 from microagg.grouping.cluster.tree import COUNT
@@ -12,7 +12,7 @@ from microagg.kernels.compiling import kernel
 
 
 def mdav(
-    records: NDArray[np.float64], k: int, report: Report = silent, *, prunes: bool | None = None
+    records: NDArray[np.float64], k: int, advance: Advance = silent, *, prunes: bool | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Maximum distance to average vector: groups of k, the last of k to 2k - 1.
 
@@ -34,7 +34,7 @@ def mdav(
     summed = np.array([2 * n])
     for tree, keep in shrinking(records, k, 2 * k, prunes=prunes):
         _take_groups(tree, records, k, keep, sums, summed, order)
-        report(1.0 - (tree.left / n) ** 2)
+        advance(1.0 - (tree.left / n) ** 2)
     return order, close_groups(order, tree, k)
 
 

@@ -33,6 +33,7 @@ from microagg.grouping.cluster.tree import (
     remove,
 )
 from microagg.kernels.compiling import kernel
+from microagg.kernels.selecting import push_in_order
 
 # Deep enough for 32 * 16^7 records.
 _STACK = 8 * FAN
@@ -177,13 +178,7 @@ def search(tree, query, sign, skip, found, distances):
         for c in range(nodes[node, WIDTH]):
             bound = buffer[c]
             if bound <= worst and nodes[first + c, COUNT] > 0:
-                at = depth
-                while at > bottom and stack_bounds[at - 1] < bound:
-                    stack_bounds[at] = stack_bounds[at - 1]
-                    stack[at] = stack[at - 1]
-                    at -= 1
-                stack_bounds[at] = bound
-                stack[at] = first + c
+                push_in_order(stack, stack_bounds, bottom, depth, first + c, bound)
                 depth += 1
     tree.work[0] += 1
     tree.work[1] += leaves_read

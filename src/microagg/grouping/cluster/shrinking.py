@@ -21,7 +21,12 @@ _SCANNED_AT_ONCE = 5e8
 
 
 def shrinking(
-    records: NDArray[np.float64], k: int, stop: int, *, prunes: bool | None = None
+    records: NDArray[np.float64],
+    k: int,
+    stop: int,
+    *,
+    prunes: bool | None = None,
+    prune_from: int = _PRUNE_FROM,
 ) -> Iterator[tuple[Tree, int]]:
     """Hand out an index of the records that are left, and the number to let go down to.
 
@@ -33,7 +38,7 @@ def shrinking(
     d = records.shape[1]
     rows = np.arange(len(records))
     while rows.size >= stop:
-        worth_trying = _PRUNE_FROM * (k + 1) * max(1.0, d / 10) ** 2
+        worth_trying = prune_from * (k + 1) * max(1.0, d / 10) ** 2
         tries = rows.size >= worth_trying if prunes is None else prunes
         tree = build(records, rows, prunes=tries)
         rebuild_at = stop if not tries else max(stop, int(_REBUILD_AT * rows.size))

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
+from microagg.kernels.selecting import put_least_first
 from microagg.kernels.threads import run_both
 
 LEAF = 32
@@ -172,33 +173,7 @@ def _arrange(records, radii, rows, keys, first, last, splits):
                 attribute = a
         for i in range(low, high):
             keys[i] = records[rows[i], attribute] if attribute < d else radii[rows[i]]
-        # Quickselect: afterwards no key before `cut` is larger than one behind.
-        cut = middle * LEAF
-        left = low
-        right = high - 1
-        while left < right:
-            a = keys[left]
-            b = keys[(left + right) // 2]
-            c = keys[right]
-            pivot = max(min(a, b), min(max(a, b), c))
-            i = left
-            j = right
-            while i <= j:
-                while keys[i] < pivot:
-                    i += 1
-                while keys[j] > pivot:
-                    j -= 1
-                if i <= j:
-                    keys[i], keys[j] = keys[j], keys[i]
-                    rows[i], rows[j] = rows[j], rows[i]
-                    i += 1
-                    j -= 1
-            if cut <= j:
-                right = j
-            elif cut >= i:
-                left = i
-            else:
-                break
+        put_least_first(keys, rows, low, high - 1, middle * LEAF)
         if done == 0:
             first_middle = middle
         done += 1

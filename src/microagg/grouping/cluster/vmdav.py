@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.cluster.outside_in import nearest_group, outside_in
 from microagg.grouping.cluster.search import search, take_group
 from microagg.grouping.cluster.shrinking import shrinking
@@ -22,7 +22,7 @@ _NEIGHBOURHOODS = 4
 def vmdav(
     records: NDArray[np.float64],
     k: int,
-    report: Report = silent,
+    advance: Advance = silent,
     gamma: float | None = None,
     *,
     prunes: bool | None = None,
@@ -52,7 +52,7 @@ def vmdav(
     sizes = np.empty(n // k, np.int64)
     for tree, keep in shrinking(records, k, k, prunes=prunes):
         _take_groups(tree, records, k, keep, gamma * gamma, seeds, seen, sizes, order)
-        report(1.0 - (tree.left / n) ** 2)
+        advance(1.0 - (tree.left / n) ** 2)
     return _join(records, order, sizes[: seen[1]], tree.remaining())
 
 

@@ -10,7 +10,6 @@ from microagg.grouping.divide.reduce import Reduction, count_kept, find_axes
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 
-_ROUNDS = 25
 _SETTLED = 1e-3
 
 
@@ -29,6 +28,7 @@ def lloyd_pca_cells(
     rng: np.random.Generator,
     *,
     price: float | None = None,
+    rounds: int = 25,
 ) -> tuple[NDArray[np.int64], int]:
     """The cell of each record, by what it would lose there, and how many components to keep.
 
@@ -56,7 +56,7 @@ def lloyd_pca_cells(
     if price is None:
         price = max(2.0, len(records) / (len(axes) * k)) ** (-2.0 / kept)
     before = np.inf
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         total = _assign(sample, flats, price, cell_of)
         if not total < before * (1.0 - _SETTLED):
             break

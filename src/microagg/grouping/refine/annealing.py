@@ -108,7 +108,7 @@ def anneal(
     chunk = max(1, -(-steps // passes))
     window = min(lots.size, _WINDOW)
     begin = 0.0
-    advance = lots.size / chunk
+    stride = lots.size / chunk
     slope = np.empty(width)
     log = np.empty(2 * k, np.int64)
     homes = np.empty(2 * k, np.int64)
@@ -123,7 +123,7 @@ def anneal(
         state ^= state << np.uint64(17)
         lot = np.int64(begin) + np.int64(((state & low) * np.uint64(window)) >> np.uint64(32))
         x = np.int64(lots[lot - lots.size if lot >= lots.size else lot])
-        begin += advance
+        begin += stride
         more = state >> np.uint64(32)
         limit = temperature * allowed[np.int64((more >> np.uint64(16)) & np.uint64(4095))]
         one = group[x]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.boxes import Tree, hide, nearest, plant
 from microagg.grouping.method import Groups, Method, Task
 from microagg.grouping.refine.starts import START, check_start, start_groups
@@ -55,7 +55,7 @@ def decompose(
     order: NDArray[np.integer],
     sizes: NDArray[np.integer],
     k: int,
-    report: Report = silent,
+    advance: Advance = silent,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows group by group, and the sizes of the groups: k to 2k - 1 records each.
 
@@ -76,10 +76,10 @@ def decompose(
         for first in range(0, slots, _GROUPS_A_CALL):
             last = min(slots, first + _GROUPS_A_CALL)
             gained |= _visit(state, search, k, first, last, passes % 2 == 1)
-            report(1.0 - 0.9 ** (passes + last / slots))
+            advance(1.0 - 0.9 ** (passes + last / slots))
         idle = 0 if gained else idle + 1
         passes += 1
-    report(1.0)
+    advance(1.0)
     alive = np.flatnonzero(state.sizes)
     groups = [state.members[slot, : state.sizes[slot]] for slot in alive]
     return np.concatenate(groups), state.sizes[alive]

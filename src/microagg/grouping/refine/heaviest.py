@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.refine.budget import Budget
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def worth_redoing(search: "Search", steps: int | None, seconds: float | None) ->
 def redo_heaviest(
     search: "Search",
     rng: np.random.Generator,
-    report: Report = silent,
+    advance: Advance = silent,
     *,
     steps: int | None = None,
     seconds: float | None = None,
@@ -78,7 +78,7 @@ def redo_heaviest(
         order, sizes = anew.groups()
         search.take_part(rows[order], sizes)
         left = int(whole.left() * speed) if steps is None else left - some
-        report(whole.share() if steps is None else 1.0 - left / max(1, steps))
+        advance(whole.share() if steps is None else 1.0 - left / max(1, steps))
     return left
 
 

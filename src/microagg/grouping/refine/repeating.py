@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.refine.search import Search, Seen, seek
 from microagg.kernels.threads import one_thread, run_both
 
@@ -23,7 +23,7 @@ def repeat(
     rng: np.random.Generator,
     count: int,
     steps: int,
-    report: Report = silent,
+    advance: Advance = silent,
     *,
     seen: Seen,
     late: Callable[[], bool] = lambda: False,
@@ -41,7 +41,7 @@ def repeat(
     def over() -> bool:
         return stopped.is_set() or late()
 
-    def work(report: Report) -> None:
+    def work(advance: Advance) -> None:
         with one_thread():
             for number in numbers:
                 if over():
@@ -49,11 +49,11 @@ def repeat(
                 anew = search.anew(over)
                 seek(anew, generators[number], steps, None)
                 found[number] = anew.groups()
-                report(number / count)
+                advance(number / count)
 
     def patient() -> None:
         try:
-            work(report)
+            work(advance)
         except KeyboardInterrupt:
             stopped.set()
             raise

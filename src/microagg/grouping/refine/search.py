@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent, tell
+from microagg.base.progress import Advance, silent, tell
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.annealing import LANES, anneal, draws
 from microagg.grouping.refine.budget import Budget
@@ -72,7 +72,7 @@ def search(
     sizes: NDArray[np.integer],
     k: int,
     rng: np.random.Generator,
-    report: Report = silent,
+    advance: Advance = silent,
     *,
     steps: int | None = None,
     seconds: float | None = None,
@@ -94,11 +94,11 @@ def search(
     try:
         work = Search(records, order, sizes, k, budget.each(), budget.over)
     except (TimeoutError, KeyboardInterrupt):
-        report(1.0)
+        advance(1.0)
         return split_large(records, order, sizes, k)
     with suppress(KeyboardInterrupt):
-        seek(work, rng, steps, None if seconds is None else budget.left(), report, seen)
-    report(1.0)
+        seek(work, rng, steps, None if seconds is None else budget.left(), advance, seen)
+    advance(1.0)
     return work.groups()
 
 
@@ -107,7 +107,7 @@ def seek(
     rng: np.random.Generator,
     steps: int | None,
     seconds: float | None,
-    report: Report = silent,
+    advance: Advance = silent,
     seen: Seen | None = None,
     warm: bool = False,
 ) -> None:
@@ -118,15 +118,15 @@ def seek(
     n = len(work.records)
     whole = Budget(n, steps, seconds, warm)
     if not worth_redoing(work, steps, seconds):
-        work.run(rng, whole, report, seen)
+        work.run(rng, whole, advance, seen)
         return
     most = None if steps is None else int((1.0 - REDONE) * steps)
     first = Budget(n, most, None if seconds is None else (1.0 - REDONE) * seconds, warm)
-    work.run(rng, first, lambda done: report((1.0 - REDONE) * done), seen)
+    work.run(rng, first, lambda done: advance((1.0 - REDONE) * done), seen)
     left = redo_heaviest(
         work,
         rng,
-        lambda done: report(1.0 - REDONE + REDONE * done),
+        lambda done: advance(1.0 - REDONE + REDONE * done),
         steps=None if steps is None or most is None else steps - most,
         seconds=None if seconds is None else whole.left(),
         speed=first.speed(),
@@ -163,7 +163,7 @@ class Search:
         self._late = _never
 
     def run(
-        self, rng: np.random.Generator, budget: Budget, report: Report, seen: Seen | None = None
+        self, rng: np.random.Generator, budget: Budget, advance: Advance, seen: Seen | None = None
     ) -> None:
         """Spend the budget. Interrupted from the keyboard, the best groups so far are kept."""
         current = self._best
@@ -175,7 +175,7 @@ class Search:
                 self._keep(current)
                 if seen is not None:
                     seen(self._field.rows[current.order], current.sizes)
-                report(budget.share())
+                advance(budget.share())
         except KeyboardInterrupt:
             budget.stop()
             raise

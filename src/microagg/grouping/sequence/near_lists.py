@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.nearest import LEAF, NONE, plant
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 
-_LEAVES_A_REPORT = 1 << 11
+_LEAVES_AT_ONCE = 1 << 11
 
 
 def nearest_lists(
@@ -22,7 +22,7 @@ def nearest_lists(
     members: NDArray[np.int32],
     count: int,
     looks: int,
-    report: Report = silent,
+    advance: Advance = silent,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """For each of the rows `members`, `count` others of them that are near, the nearest first.
 
@@ -52,11 +52,11 @@ def nearest_lists(
         )
 
     leaves = len(tree.cells)
-    for first in range(0, leaves, _LEAVES_A_REPORT):
-        last = min(leaves, first + _LEAVES_A_REPORT)
+    for first in range(0, leaves, _LEAVES_AT_ONCE):
+        last = min(leaves, first + _LEAVES_AT_ONCE)
         middle = (first + last) // 2
         run_both(partial(fill, first, middle), partial(fill, middle, last))
-        report(last / leaves)
+        advance(last / leaves)
     return tree.rows[there], lists, squares
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
+from microagg.kernels.selecting import put_least_first
 from microagg.kernels.threads import run_both
 
 LEAF = 16
@@ -144,32 +145,8 @@ def _halve(records, members, keys, start, end):
     for i in range(start, end):
         keys[i] = records[members[i], widest]
     middle = (start + end) // 2
-    _part(keys, members, start, end - 1, middle)
+    put_least_first(keys, members, start, end - 1, middle)
     return middle
-
-
-@kernel
-def _part(keys, members, first, last, middle):
-    """Bring the least keys of first..last before `middle`, by Hoare's selection."""
-    while first < last:
-        pivot = keys[(first + last) // 2]
-        i, j = first, last
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                members[i], members[j] = members[j], members[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            return
 
 
 @kernel

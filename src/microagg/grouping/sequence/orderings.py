@@ -11,7 +11,7 @@ Every sum runs in one fixed order, whatever the number of threads, so every orde
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Method
 from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
@@ -20,30 +20,34 @@ from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 
 _TWO_WAY_FROM = 1 << 15
-_STEPS_A_REPORT = 1 << 14
 # Rows whose covariances are summed by themselves before they join the total.
 _BLOCK = 1 << 12
 
 
-def order_by_zscore(records: NDArray[np.float64]) -> NDArray[np.int32]:
+def order_by_zscore(
+    records: NDArray[np.float64], *, two_way_from: int = _TWO_WAY_FROM
+) -> NDArray[np.int32]:
     """Ascending by the sum of a record's attributes, which are z-scores; ties by row number.
 
     O(n (d + log n)) time.
     """
-    return sort_stably(_project(records, np.ones(records.shape[1])))[0]
+    return sort_stably(_project(records, np.ones(records.shape[1]), two_way_from))[0]
 
 
-def order_by_principal_component(records: NDArray[np.float64]) -> NDArray[np.int32]:
+def order_by_principal_component(
+    records: NDArray[np.float64], *, two_way_from: int = _TWO_WAY_FROM
+) -> NDArray[np.int32]:
     """Ascending along the direction of greatest variance; ties by row number.
 
     The loading greatest in absolute value is positive. Where several directions vary equally, which
     of them is taken is arbitrary but always the same. O(n (d^2 + log n)) time.
     """
-    return sort_stably(_project(records, _first_component(records)))[0]
+    loadings = _first_component(records, two_way_from)
+    return sort_stably(_project(records, loadings, two_way_from))[0]
 
 
 def order_by_nearest_next(
-    records: NDArray[np.float64], report: Report = silent
+    records: NDArray[np.float64], advance: Advance = silent, *, steps_at_once: int = 1 << 14
 ) -> NDArray[np.int32]:
     """From the record farthest from the centroid, always on to the nearest one left (NPN).
 
@@ -59,12 +63,12 @@ def order_by_nearest_next(
     while done < n:
         tree = plant(records, left)
         # Half empty, the tree is searched in vain too often: then a new one pays.
-        until = min(n, done + max(_STEPS_A_REPORT, (n - done) // 2))
+        until = min(n, done + max(steps_at_once, (n - done) // 2))
         while done < until:
-            pause = min(until, done + _STEPS_A_REPORT)
+            pause = min(until, done + steps_at_once)
             walk_on(tree, records, order, done, pause)
             done = pause
-            report(done / n)
+            advance(done / n)
         left = _rows_left(tree.slots, order[done - 1], left)
     return order
 
@@ -76,20 +80,16 @@ def farthest_from_centroid(records: NDArray[np.float64]) -> int:
     return int(np.argmax(squares))
 
 
-def _middle(n: int) -> int:
-    return n // 2 if n >= _TWO_WAY_FROM else n
-
-
 def _centroid(records):
     sums = np.zeros((-(-len(records) // _BLOCK), records.shape[1]))
     _sum_rows(records, sums)
     return records[0] + sums.sum(axis=0) / len(records)
 
 
-def _project(records, loadings):
+def _project(records, loadings, two_way_from):
     n = len(records)
     scores = np.empty(n)
-    middle = _middle(n)
+    middle = n // 2 if n >= two_way_from else n
     run_both(
         lambda: _dot(records[:middle], loadings, scores[:middle]),
         lambda: _dot(records[middle:], loadings, scores[middle:]),
@@ -97,13 +97,13 @@ def _project(records, loadings):
     return scores
 
 
-def _first_component(records):
+def _first_component(records, two_way_from):
     """Loadings of the first principal component."""
     n, d = records.shape
     centroid = _centroid(records)
     blocks = -(-n // _BLOCK)
     products = np.zeros((blocks, d, d))
-    middle = blocks // 2 if n >= _TWO_WAY_FROM else blocks
+    middle = blocks // 2 if n >= two_way_from else blocks
     run_both(
         lambda: _sum_products(records, centroid, products, 0, middle),
         lambda: _sum_products(records, centroid, products, middle, blocks),

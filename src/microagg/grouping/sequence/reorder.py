@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.boxes import Tree, hide, nearest, plant
 from microagg.grouping.cluster.cbfs import cbfs
 from microagg.grouping.cluster.mdav import mdav
@@ -35,7 +35,7 @@ def reorder(
     records: NDArray[np.float64],
     k: int,
     rng: np.random.Generator,
-    report: Report = silent,
+    advance: Advance = silent,
     clusters: int | Iterable[int] | None = None,
     *,
     turn: bool = True,
@@ -63,19 +63,19 @@ def reorder(
     start = farthest(tree, records)
     found: list[Rounds] = []
 
-    def begin(number: int, report: Report) -> Rounds:
+    def begin(number: int, advance: Advance) -> Rounds:
         labels = kmeans(records, number, np.random.default_rng([seed, number]), spread=False)
-        return repeat_rounds(tree, labels[tree.rows], k, start, turn, report)
+        return repeat_rounds(tree, labels[tree.rows], k, start, turn, advance)
 
     for done in range(0, len(wanted), 2):
         pair = wanted[done : done + 2]
 
         def tell(share: float, done: int = done, step: int = len(pair)) -> None:
-            report((done + step * share) / len(wanted))
+            advance((done + step * share) / len(wanted))
 
         results = _both(begin, pair, tell)
         found = [min(found + results, key=lambda result: result.sse)]
-    report(1.0)
+    advance(1.0)
     return tree.rows[found[0].line], found[0].sizes
 
 
@@ -83,7 +83,7 @@ def walk_groups(
     records: NDArray[np.float64],
     order: NDArray[np.integer],
     sizes: NDArray[np.integer],
-    report: Report = silent,
+    advance: Advance = silent,
 ) -> NDArray[np.int32]:
     """One line through given groups, from the record farthest out always on to the nearest group.
 
@@ -93,7 +93,7 @@ def walk_groups(
     places = np.empty_like(tree.rows)
     places[tree.rows] = np.arange(tree.rows.size)
     start = farthest(tree, records)
-    line = order_groups(tree, places[order], sizes.astype(np.int32), start, report)
+    line = order_groups(tree, places[order], sizes.astype(np.int32), start, advance)
     return tree.rows[line].astype(np.int32)
 
 
@@ -143,7 +143,7 @@ def repeat_rounds(
     k: int,
     start: int,
     turn: bool,
-    report: Report = silent,
+    advance: Advance = silent,
 ) -> Rounds:
     """Order and split until the SSE no longer falls, from clusters of the tree's places."""
     line, sizes = _cut_large(labels)
@@ -153,7 +153,7 @@ def repeat_rounds(
     while True:
 
         def tell(share: float, rounds: int = rounds) -> None:
-            report(1.0 - 0.9 ** (rounds + share))
+            advance(1.0 - 0.9 ** (rounds + share))
 
         candidate = order_groups(tree, line, sizes, start, tell)
         in_line = tree.points[candidate]
@@ -185,7 +185,7 @@ def _cut_large(labels):
     return line, sizes.astype(np.int32)
 
 
-def order_groups(tree, groups, sizes, start, report=silent):
+def order_groups(tree, groups, sizes, start, advance=silent):
     """Algorithm 1, steps 1 to 12: the places in the tree, from `start`, in one line."""
     n = groups.size
     starts = np.zeros(sizes.size + 1, np.int64)
@@ -202,7 +202,7 @@ def order_groups(tree, groups, sizes, start, report=silent):
         filled = _fill_line(
             tree, left, waiting, groups, starts, labels, widest, start, line, filled, until
         )
-        report(filled / n)
+        advance(filled / n)
     return line
 
 

@@ -14,10 +14,9 @@ from microagg.kernels.memory import roomy
 from microagg.kernels.threads import run_both
 
 _SIGN = np.uint64(1 << 63)
-_PARALLEL_FROM = 1 << 16
 
 
-def sort_stably(x: NDArray) -> tuple[NDArray[np.int32], NDArray]:
+def sort_stably(x: NDArray, *, two_way_from: int = 1 << 16) -> tuple[NDArray[np.int32], NDArray]:
     """Return the stable ascending order of `x` and `x` in that order.
 
     `x` is contiguous, float64 without NaN or uint64. O(n log n) time; besides the two results, one
@@ -36,7 +35,7 @@ def sort_stably(x: NDArray) -> tuple[NDArray[np.int32], NDArray]:
     keys = np.empty(n, np.uint64)
     order = roomy(n, np.int32)
     values = np.empty_like(x)
-    middle = n // 2 if n >= _PARALLEL_FROM else n
+    middle = n // 2 if n >= two_way_from else n
 
     def prepare(first: int, last: int) -> None:
         part = keys[first:last]

@@ -5,6 +5,7 @@ All ways are exact. Which one is taken depends on n, k and the cost only, never 
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from microagg.kernels.compiling import kernel
 from microagg.kernels.memory import roomy
 from microagg.kernels.threads import run_both
 
-# Measured: from here on, divide and conquer is faster on sorted values than trying every size.
+# Measured: beyond, divide and conquer is faster on sorted values than trying every size.
 _SCAN_UP_TO_K = 14
 # Shorter lines are split before a second thread has started.
 _TWO_WAY_FROM = 1 << 15
@@ -27,13 +28,19 @@ _NOTHING = np.empty(0, np.int32)
 
 
 def split_sorted(
-    values: NDArray, k: int, *, integer: bool = False, size_cost: float = 0.0
+    values: NDArray,
+    k: int,
+    *,
+    integer: bool = False,
+    size_cost: float = 0.0,
+    scan_up_to_k: int = _SCAN_UP_TO_K,
+    two_way_from: int = _TWO_WAY_FROM,
 ) -> NDArray[np.int32]:
     """Sizes of consecutive groups, from the first to the last, of ascending values.
 
     A group costs its SSE about its mean; with `integer`, about the nearest integer; with
     `size_cost` = c > 0, SSE + c / size, and then its size has no upper limit. `values` are float64
-    or uint64. O(n log k) time, O(n) memory.
+    or uint64. O(n log k) time, O(n) memory. The last two arguments choose the way, not the optimum.
     """
     n = values.size
     if size_cost > 0.0:
@@ -46,8 +53,9 @@ def split_sorted(
         _rescale(values)
     elif values.dtype.kind == "u" or not _stays_exact(values[np.newaxis], k):
         return _walk(fill_wide(*_wide_input(values, k)), n)
-    fill = fill_sequence if k <= _SCAN_UP_TO_K else _fill_sorted
-    return _split_two_way(lambda *part: _part_of_values(values, *part), n, k, integer, fill)
+    fill = fill_sequence if k <= scan_up_to_k else _fill_sorted
+    part = partial(_part_of_values, values)
+    return _split_two_way(part, n, k, integer, fill, two_way_from)
 
 
 def split_sequence(
@@ -56,6 +64,7 @@ def split_sequence(
     *,
     order: NDArray[np.int32] | None = None,
     integer: bool = False,
+    two_way_from: int = _TWO_WAY_FROM,
 ) -> NDArray[np.int32]:
     """Sizes of consecutive groups, from the first to the last, of records in a line.
 
@@ -73,9 +82,8 @@ def split_sequence(
             "the records lie too far apart for exact integer centroids; "
             "divide the attributes by a common unit, or ask for means"
         )
-    return _split_two_way(
-        lambda *part: _part_of_records(records, order, *part), n, k, integer, fill_sequence
-    )
+    part = partial(_part_of_records, records, order)
+    return _split_two_way(part, n, k, integer, fill_sequence, two_way_from)
 
 
 def split_task(task: Task, order: NDArray[np.int32]) -> Groups:
@@ -111,13 +119,13 @@ def _fill_sorted(lines, k, integer, sizes, tail):
     fill_sorted(lines[0], k, 0.0, integer, sizes, tail)
 
 
-def _split_two_way(part, n, k, integer, fill):
+def _split_two_way(part, n, k, integer, fill, two_way_from):
     """Split from both ends at once, and join where the two paths are cheapest together.
 
     Groups have at most 2k - 1 members, so among 2k - 1 neighbouring boundaries every split has one.
     `part(first, last, backwards)` gives that part of the line, an attribute a row.
     """
-    if n < max(_TWO_WAY_FROM, 16 * k):
+    if n < max(two_way_from, 16 * k):
         sizes = np.empty(n + 1, np.int32)
         fill(part(0, n, False), k, integer, sizes, np.empty(0))
         return _walk(sizes, n)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Method
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
@@ -33,18 +33,19 @@ _MOVES_A_CALL = 1 << 14
 # Longest way between two stops that one move may bring together: it has to be turned round.
 _LONGEST_TURN = 50_000
 _LONGEST_SHAKEN = 25
-# Turns after a shake that can be undone; far more than a shake sets off.
-_UNDO = 1 << 12
 # What the edge that must stay is worth.
 _BOUND = -1e30
 _NO_MOVE, _SWAP_EDGES, _MOVE_STRETCH, _TURN_STRETCH = range(4)
 
 
-def order_by_tour(records: NDArray[np.float64], report: Report = silent) -> NDArray[np.int32]:
+def order_by_tour(
+    records: NDArray[np.float64], advance: Advance = silent, *, undo: int = 1 << 12
+) -> NDArray[np.int32]:
     """A short open path through all records from the one farthest from the centroid (TSP).
 
     Its length is the sum of the distances between neighbours. About O(n log n) time and O(n d)
     memory; up to a hundred thousand records get more care each, since they can afford it.
+    `undo` turns after a shake can be undone; by default far more than a shake sets off.
     """
     n = len(records)
     start = farthest_from_centroid(records)
@@ -52,16 +53,16 @@ def order_by_tour(records: NDArray[np.float64], report: Report = silent) -> NDAr
     if n < 4:
         return np.concatenate([everyone[start : start + 1], np.delete(everyone, start)])
     sequence, lists, squares = nearest_lists(
-        records, everyone, _NEIGHBOURS, _LOOKS, lambda share: report(0.1 * share)
+        records, everyone, _NEIGHBOURS, _LOOKS, lambda share: advance(0.1 * share)
     )
     number = np.empty(n, np.int32)
     number[sequence] = everyone
     points = np.ascontiguousarray(records[sequence])
     lists = number[lists]
     path = _greedy_path(points, lists, squares, number[start])
-    report(0.2)
+    advance(0.2)
     if n >= 8:
-        path = _shorten(points, lists, np.sqrt(squares), path, report)
+        path = _shorten(points, lists, np.sqrt(squares), path, advance, undo)
     return sequence[path]
 
 
@@ -88,7 +89,7 @@ def _greedy_path(points, lists, squares, start):
         rows, lists, squares = nearest_lists(points, ends.astype(np.int32), _NEIGHBOURS, _LOOKS)
 
 
-def _shorten(points, lists, lengths, path, report):
+def _shorten(points, lists, lengths, path, advance, undo):
     n = len(points)
     nowhere = n  # a stop at no distance from any other closes the path to a tour
     tour = np.concatenate([np.array([nowhere], np.int32), path])
@@ -102,7 +103,7 @@ def _shorten(points, lists, lengths, path, report):
     steps = np.sqrt(np.sum((points[path[1:]] - points[path[:-1]]) ** 2, axis=1))
     least_gain = 1e-9 * float(steps.mean())
     start = int(path[0])
-    log = np.empty((_UNDO, 2), np.int32)
+    log = np.empty((undo, 2), np.int32)
 
     def search(shakes: NDArray[np.int64]) -> int:
         return _search(
@@ -123,7 +124,7 @@ def _shorten(points, lists, lengths, path, report):
     moved = 0
     while state[1] > 0:
         moved += search(np.empty((0, 3), np.int64))
-        report(0.2 + 0.2 * min(1.0, moved / n))
+        advance(0.2 + 0.2 * min(1.0, moved / n))
     rng = np.random.default_rng(0)
     shakes = min(_SHAKES_A_RECORD * n, max(_SHAKES_AFFORDED, _SHAKES_A_RECORD_AT_LEAST * n))
     longest = min(_LONGEST_SHAKEN, n // 4)
@@ -131,7 +132,7 @@ def _shorten(points, lists, lengths, path, report):
         count = min(_SHAKES_A_CALL, shakes - done)
         where = rng.integers(0, n + 1, (count, 1))
         search(np.hstack([where, rng.integers(1, longest + 1, (count, 2))]))
-        report(0.4 + 0.6 * (done + count) / shakes)
+        advance(0.4 + 0.6 * (done + count) / shakes)
     path = np.roll(tour, -place[nowhere])[1:]
     return path if path[0] == start else path[::-1]
 

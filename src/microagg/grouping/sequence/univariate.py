@@ -45,10 +45,17 @@ def optimal_univariate(
     size_cost = _check_size_cost(size_cost, cost)
     if cost == "integer":
         values = as_whole_numbers(values, "x")
+    return group_values(values, k, integer=cost == "integer", size_cost=size_cost)
+
+
+def group_values(
+    values: NDArray, k: int, *, integer: bool = False, size_cost: float = 0.0, **limits: int
+) -> Partition:
+    """`optimal_univariate` of numbers that were checked; `limits` are those of `split_sorted`."""
     order, line = sort_stably(_offsets(values))
     if line.dtype.kind == "u" and int(line[-1]) < 2**53:
         line = line.astype(np.float64)
-    sizes = split_sorted(line, k, integer=cost == "integer", size_cost=size_cost)
+    sizes = split_sorted(line, k, integer=integer, size_cost=size_cost, **limits)
     return Partition.from_sequence(order, sizes, k, "optimal_univariate")
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, OptionError, PromiseError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import (
     cast_like,
@@ -92,7 +92,7 @@ class Database(Format):
         return f"{place}#{'.'.join(names)}" if names else place
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a table, or the answer to `reading.query`; the database cannot be changed by it.
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, OptionError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import check_names, check_table, decoded, require, sha256_of
 from microagg.table.formats.format import Format, Loaded, Typed
@@ -63,7 +63,7 @@ class Excel(Format):
     only_read: ClassVar = {".xlsm": ".xlsx"}
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read one sheet: that of `reading.sheet`, or the first.
 
@@ -148,7 +148,7 @@ def _sheet(workbook: Any, wanted: str | None, path: Path) -> Any:
     return sheets[wanted]
 
 
-def _cells(sheet: Any, what: str, advance: Report) -> tuple[list[tuple], list[str]]:
+def _cells(sheet: Any, what: str, advance: Advance) -> tuple[list[tuple], list[str]]:
     """All rows down to the last with a cell in it, and the formats of the first below the names."""
     expected = sheet.max_row or 0
     # Some programs write a wrong size; then the rows themselves have to tell.

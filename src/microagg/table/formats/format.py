@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import cast_like
 
@@ -93,7 +93,7 @@ class Format:
         return Path(address).name
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read all of it. typed: the columns of a text file to understand, None for all."""
         raise NotImplementedError
@@ -107,7 +107,7 @@ class Format:
         return [path]
 
     def open_parts(
-        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Parts:
         """Look a table over that is to be read in parts; arguments as in `read`."""
         raise NotImplementedError

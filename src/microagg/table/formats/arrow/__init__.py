@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import sha256_of, trimmed
 from microagg.table.formats.arrow import streams
@@ -35,7 +35,7 @@ class Arrow(Format):
     limits: streams.Limits = field(default_factory=streams.Limits)
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a file, or the Parquet files of a folder as one table."""
         path = Path(address)
@@ -70,7 +70,7 @@ class Arrow(Format):
         return streams.listed(path)
 
     def open_parts(
-        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Parts:
         """Look a file or a folder over (see `streams.open_parts`)."""
         return streams.open_parts(path, self.limits)

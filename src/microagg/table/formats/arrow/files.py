@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report
+from microagg.base.progress import Advance
 from microagg.table.checks import check_names, check_table
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Layout:
     compression: str | None = None
 
 
-def read_file(path: Path, advance: Report) -> tuple[pa.Table, Layout]:
+def read_file(path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
     """Read a Parquet file, an Arrow (Feather) file or an Arrow stream; its first bytes say which.
 
     Types, units of moments, dictionaries and missing values come as the file has them, but for
@@ -87,7 +87,7 @@ def kind_inside(path: Path) -> str:
     raise InputError(f"{path} is not a {wanted}: {found}; check which program wrote it")
 
 
-def _read_parquet(file: Any, path: Path, advance: Report) -> tuple[pa.Table, Layout]:
+def _read_parquet(file: Any, path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as parquet:
@@ -125,7 +125,7 @@ def _read_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> tuple
     return pa.Table.from_batches(list(batches), schema), Layout(schema)
 
 
-def _read_arrow(file: Any, path: Path, advance: Report) -> tuple[pa.Table, Layout]:
+def _read_arrow(file: Any, path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
     arrow = pa.ipc.open_file(file)
     check_names(arrow.schema.names, str(path))
     count = arrow.num_record_batches
@@ -138,7 +138,7 @@ def _read_arrow(file: Any, path: Path, advance: Report) -> tuple[pa.Table, Layou
     return _read_batches(batches(), arrow.schema)
 
 
-def _read_stream(file: Any, path: Path, advance: Report) -> tuple[pa.Table, Layout]:
+def _read_stream(file: Any, path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
     stream = pa.ipc.open_stream(file)
     check_names(stream.schema.names, str(path))
     size = max(1, file.size())

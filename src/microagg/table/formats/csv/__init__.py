@@ -9,7 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats.csv.blocks import blocks
 from microagg.table.formats.csv.columns import Column, Sketch, columns_of, layout_of
@@ -46,7 +46,7 @@ class Csv(Format):
         return "standard input" if address == STANDARD_STREAM else super().shown(address)
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a CSV file whose first line holds the column names.
 
@@ -79,7 +79,7 @@ class Csv(Format):
             put(table)
 
     def open_parts(
-        self, path: Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, path: Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Parts:
         """Look a file over, two passes, and agree on types and layout as `read` does.
 

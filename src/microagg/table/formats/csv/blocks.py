@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.table.formats.csv.layout import Outline
 
 _END = "end"
 
 
 def blocks(
-    path: Path, plan: Outline, names: Sequence[str], advance: Report = silent
+    path: Path, plan: Outline, names: Sequence[str], advance: Advance = silent
 ) -> Iterator[pa.RecordBatch]:
     """The named columns as text, batch by batch; the file's faults become one sentence each."""
     width, delimiter = len(plan.names), plan.layout.delimiter

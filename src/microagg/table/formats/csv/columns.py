@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report
+from microagg.base.progress import Advance
 from microagg.base.reading import Reading
 from microagg.table.formats.csv.blocks import blocks
 from microagg.table.formats.csv.layout import (
@@ -135,7 +135,7 @@ def columns_of(
     reading: Reading,
     typed: Collection[str] | None,
     make: type[Column],
-    advance: Report,
+    advance: Advance,
 ) -> tuple[list[Column], str, int]:
     """The columns after one pass, not finished yet; the decimal sign; how many records there are.
 

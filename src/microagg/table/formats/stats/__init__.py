@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.progress import Report, silent
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats.format import Format, Loaded, Typed
 from microagg.table.formats.stats import files
@@ -24,7 +24,7 @@ class Stats(Format):
     only_read: ClassVar = {".sas7bdat": ".xpt, .sav or .dta"}
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Report = silent
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a file (see `files.read`)."""
         return files.read(Path(address), reading, advance)

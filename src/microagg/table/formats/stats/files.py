@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Report
+from microagg.base.progress import Advance
 from microagg.base.reading import Reading
 from microagg.table.checks import check_table, decoded, require, sha256_of
 from microagg.table.formats.format import Loaded
@@ -49,7 +49,7 @@ _STAMPS = {
 }
 
 
-def read(path: Path, reading: Reading, advance: Report) -> Loaded:
+def read(path: Path, reading: Reading, advance: Advance) -> Loaded:
     """Read a file of a statistics package; its suffix says which.
 
     Empty text is a missing value, as these packages see it. Numbers of SPSS whose format has no

@@ -1,6 +1,6 @@
 """An empirical audit: do neighbouring tables ever look more than e^epsilon apart?
 
-    python benchmarks/private_audit.py [--runs 2000]
+    python benchmarks/audit/private.py [--runs 2000]
 
 Every method releases two neighbouring tables many times, with real noise. One half of the runs is
 searched for the event whose probabilities differ the most; on the other half this one event is
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import beta
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.measuring import save, show
 from microagg.private import release
 from microagg.private.domains import Range

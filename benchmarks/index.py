@@ -1,0 +1,115 @@
+"""The index of results: a line for each, what it shows and which script made it.
+
+    python benchmarks/index.py [--check]
+
+Writes benchmarks/results/README.md; with --check it writes nothing, and fails where the page on
+disk is another. A result without a line here, or a line without a result, fails as well.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+PAGE = RESULTS / "README.md"
+# By script: the name of a result, and what it shows; a chart says so itself.
+MADE: dict[str, dict[str, str]] = {
+    "speed/univariate.py": {
+        "univariate_speed": "optimal univariate grouping against numpy.argsort and peers, "
+        "its memory and first call",
+    },
+    "speed/grouping.py": {
+        "grouping_speed": "MDAV with its index against brute force; the orderings",
+    },
+    "speed/protect.py": {
+        "protect_speed_auto": "time and memory of protect on 10^6 x 10, the default method",
+        "protect_speed_zscore": "the same with the fastest method",
+    },
+    "speed/large.py": {
+        "large_rate": "records a second and peak memory on disk, up to 20 million records",
+        "large_loss": "information loss on disk against the whole table in memory",
+        "large_spark": "Spark beside the disk: time, memory, and whether the releases are equal",
+    },
+    "papers/imhmi.py": {
+        "imhmi_table1": "integer microaggregation, Table 1: SSE and seconds, published and ours",
+        "imhmi_table3": "integer microaggregation, Table 3: SSE along four orders of records",
+    },
+    "papers/reporder.py": {
+        "reporder_table2": "repeated record ordering, Table 2: information loss",
+        "reporder_table3": "repeated record ordering, Table 3: time and iterations",
+    },
+    "papers/p3m.py": {
+        "p3m_table2": "proximity, Table 2: satisfaction, importance 0.001",
+        "p3m_table3": "proximity, Table 3: satisfaction, random importance",
+        "p3m_table4": "proximity, Table 4: scoring index, the best of 16 settings",
+        "p3m_table5": "proximity, Table 5: seconds to aggregate",
+        "p3m_table6": "proximity, Table 6: scoring index beside DREAM",
+    },
+    "papers/dp.py": {
+        "dp_figure3": "private releases, Figure 3: SSE by epsilon, k and method",
+        "dp_figure3_*": "",
+        "dp_figure4": "private releases, Figure 4: error by k and number of records",
+        "dp_figure5": "private releases, Figure 5: the optimal split against the best k",
+        "dp_claims": "private releases: the paper's claims, and whether they hold",
+        "dp_speed": "the noise-aware split against numpy.argsort",
+    },
+    "papers/best.py": {
+        "best_losses": "information loss: published, heuristics, search, and the lower bound",
+        "best_forest": "a minute of search on 581,012 records",
+        "best_cells": "search after grouping in cells, against the whole",
+    },
+    "papers/pca.py": {
+        "pca_energy": "PCA and cells: variance held by the first components",
+        "pca_records_*": "PCA and cells: time and distortion by the number of records",
+        "pca_dimensions": "PCA and cells: time and distortion by the dimensions kept",
+        "pca_k": "PCA and cells: time and distortion by k",
+        "pca_hybrid": "PCA and cells: the hybrid of Lloyd and PCA, to the letter and ours",
+        "pca_claims": "PCA and cells: the paper's claims, and whether they hold",
+        "pca_bar": "PCA and cells: all of forest against brute force",
+        "pca_figure*": "",
+    },
+    "audit/private.py": {
+        "private_audit": "the epsilon that each private method exceeds for certain",
+    },
+}
+
+
+def page() -> str:
+    """The index as Markdown."""
+    files = sorted(path for path in RESULTS.iterdir() if path != PAGE)
+    lines = ["| result | shows | made by |", "| --- | --- | --- |"]
+    for script, results in MADE.items():
+        for pattern, words in results.items():
+            own = [path for path in files if Path(path.stem).match(pattern)]
+            if not own or not (HERE / script).exists():
+                sys.exit(f"benchmarks/index.py names {pattern} of {script}, which is not there")
+            files = [path for path in files if path not in own]
+            for stem in sorted({path.stem for path in own}):
+                links = [f"[{p.suffix[1:]}]({p.name})" for p in own if p.stem == stem]
+                shows = words or chart_title(RESULTS / f"{stem}.svg")
+                lines.append(f"| {stem} {' '.join(links)} | {shows} | `{script}` |")
+    if files:
+        names = ", ".join(path.name for path in files)
+        sys.exit(f"no line in benchmarks/index.py says what these results show: {names}")
+    head = "# Results\n\nThe last run of each benchmark. Made by `python benchmarks/index.py`.\n\n"
+    return head + "\n".join(lines) + "\n"
+
+
+def chart_title(path: Path) -> str:
+    """The title of a chart, and the names of its curves."""
+    title, *labels = re.findall(r'<text .*fill="([^"]*)">(.*)</text>', path.read_text("utf-8"))
+    curves = [name for colour, name in labels if colour.startswith("hsl")]
+    return f"{title[1]} ({'; '.join(curves)})"
+
+
+def main() -> None:
+    text = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        sys.exit("benchmarks/results/README.md is out of step; run python benchmarks/index.py")
+
+
+if __name__ == "__main__":
+    main()

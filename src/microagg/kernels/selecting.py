@@ -1,0 +1,42 @@
+"""What the spatial trees share: halving a set of records, and the order in which boxes wait."""
+
+from microagg.kernels.compiling import kernel
+
+
+@kernel
+def put_least_first(keys, rows, first, last, middle):
+    """Bring the least keys of first..last before `middle`, their rows with them.
+
+    Hoare's selection, in O(last - first) time for all but contrived orders.
+    """
+    while first < last:
+        pivot = keys[(first + last) // 2]
+        i, j = first, last
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                rows[i], rows[j] = rows[j], rows[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j
+        elif middle >= i:
+            first = i
+        else:
+            return
+
+
+@kernel(inline="always")
+def push_in_order(stack, bounds, bottom, top, node, bound):
+    """Put a node on a stack, its `bottom` to `top` ordered so that the least bound is on top."""
+    at = top
+    while at > bottom and bounds[at - 1] < bound:
+        bounds[at] = bounds[at - 1]
+        stack[at] = stack[at - 1]
+        at -= 1
+    bounds[at] = bound
+    stack[at] = node
