@@ -10,7 +10,7 @@ import pytest
 import microagg
 
 SOURCE = Path(microagg.__file__).parent
-# Who may know whom: a module knows its own room and those before it; rooms in one set, not each other.
+# A module knows its own room and those before it; rooms in one set do not know each other.
 RANKS = [
     {"kernels"},
     {"base"},

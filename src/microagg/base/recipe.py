@@ -120,8 +120,8 @@ class Recipe(_Model):
         {}, description="An option of the method: name=value."
     )
     seed: int = Field(0, ge=0, description="The same seed gives the same release.")
-    effort: Literal["quick", "balanced", "best"] | None = Field(
-        None, description="How long auto and search look: quick, balanced or best."
+    effort: Literal["brief", "quick", "balanced", "best"] | None = Field(
+        None, description="How long auto and search look: brief, quick, balanced or best."
     )
     refine: Annotated[
         Annotated[float, Field(ge=0, allow_inf_nan=False)] | bool, Spelled(texts.one)
@@ -313,7 +313,7 @@ class Settings(TypedDict, total=False):
     method: str
     options: Mapping[str, Any]
     seed: int
-    effort: Literal["quick", "balanced", "best"] | None
+    effort: Literal["brief", "quick", "balanced", "best"] | None
     refine: bool | float
     cell_rows: int | None
     kinds: Mapping[str, str]

@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import one_thread, run_both
 
 
 def each_cell(
@@ -35,7 +36,9 @@ def each_cell(
                         shares[cell] = share * counts[cell] / total
                         advance(float(shares.sum()))
 
-                work(cell, advance_cell)
+                # Two cells at a time are two threads; the last one may have both.
+                with one_thread() if len(shares) > 1 else nullcontext():
+                    work(cell, advance_cell)
                 advance_cell(1.0)
         except BaseException:
             waiting.clear()

@@ -19,7 +19,7 @@ def _choose(
     options = {name: value for name, value in given.items() if value is not None}
     if d > 1 and not integer:
         if n > _SEARCHED_PATIENTLY:
-            patience = {} if BUDGET & set(options) else {"effort": "quick"}
+            patience = {} if BUDGET & set(options) else {"effort": "brief"}
             options = {"start": "lloyd-mdav", **patience, **options}
         return "search", options
     # How long to search means nothing where nothing is searched.
@@ -38,7 +38,7 @@ def _group(task: Task) -> Groups:
 METHODS = (
     Method(
         "auto",
-        "search, beyond 200,000 records quick and from lloyd-mdav; univariate for one column; "
+        "search, beyond 200,000 records brief and from lloyd-mdav; univariate for one column; "
         "about integers tsp, or npn beyond 10,000 records; other options are those of the method "
         "picked",
         "microagg",

@@ -36,7 +36,7 @@ def partition(
         Without missing or infinite values.
     k: the least group size.
     method: a name from `methods()`; "auto" picks by n and d: search, but univariate, which is
-        optimal, for one column; beyond 200,000 records a quick search from the groups of
+        optimal, for one column; beyond 200,000 records a brief search from the groups of
         lloyd-mdav. The result's `method` says which.
     seed: methods that draw lots give the same result for the same seed, whatever the threads.
     standardize: give every column the same weight by z-scores; otherwise distances are taken on the

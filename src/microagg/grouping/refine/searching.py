@@ -23,11 +23,11 @@ def _effort(name: str) -> str:
 
 EFFORT = Option(
     "effort",
-    "quick, balanced (the default) or best: steps by the number of records; best searches many "
-    "times and adds integer programmes, up to 5,000 records",
+    "brief, quick, balanced (the default) or best: steps by the number of records; best searches "
+    "many times and adds integer programmes, up to 5,000 records",
     None,
     _effort,
-    "quick, balanced or best",
+    "brief, quick, balanced or best",
 )
 STEPS = Option(
     "steps",
