@@ -245,7 +245,7 @@ def test_kinds_and_orders_can_be_declared():
     )
     assert release.data["code"].tolist() == [1, 1, 1, 7, 7, 7]
     assert release.data["grade"].tolist() == ["b", "b", "b", "e", "e", "e"]
-    assert [each.kind for each in release.attributes] == ["nominal", "ordinal", "integer"]
+    assert [each.kind for each in release.shown.attributes] == ["nominal", "ordinal", "integer"]
 
 
 def test_many_categories():
@@ -595,7 +595,7 @@ def test_a_release_never_holds_the_original(library, tmp_path):
             assert not each.startswith("person ")
         assert each is not native
     packed = pickle.dumps(release.data) + pickle.dumps(
-        (release.partition, release.recipe, release.certificate, release.attributes)
+        (release.partition, release.recipe, release.certificate, release.shown.attributes)
     )
     assert b"person 7" not in packed
     for value in numbers[:, :2].ravel():

@@ -291,9 +291,12 @@ def test_the_certificate_says_what_was_promised_and_found(tmp_path):
     assert told["sha256"] == {
         "input": sha256(tmp_path / "survey.csv"),
         "recipe": sha256(tmp_path / "recipe.toml"),
+        "plan": told["sha256"]["plan"],
         "release": sha256(tmp_path / "release.csv"),
     }
     assert all(check["kept"] for check in told["checks"])
+    assert told["where"] == {"engine": "memory"}
+    assert told["cells"] == {"count": 1, "rows": None}
 
 
 def test_entities_are_what_is_counted_where_rows_belong_to_them(tmp_path):
@@ -309,7 +312,7 @@ def test_entities_are_what_is_counted_where_rows_belong_to_them(tmp_path):
     assert told["k"]["counts"] == "entities"
     assert told["k"]["found"] == min(map(len, members.values())) >= 4
     # Were all rows of one entity, the count on the written file would have to notice.
-    release.entities[:] = 0
+    release._engine._released.entities[:] = 0
     with pytest.raises(PromiseError, match="at least 4 entities"):
         release.write(tmp_path / "other.csv")
     assert not (tmp_path / "other.csv").exists()
