@@ -18,3 +18,37 @@ def threads():
     before = numba.get_num_threads()
     yield numba.set_num_threads
     numba.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """A Spark cluster on this machine: a master and two workers, for all tests that want one."""
+    from tests.engine import cluster as clusters
+
+    reason = clusters.why_not()
+    if reason is not None and clusters.is_required():
+        pytest.fail(f"Spark must be tested here, but {reason}")
+    if reason is not None:
+        pytest.skip(reason)
+    with clusters.running(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def spark_session(cluster):
+    """A session on the cluster."""
+    from microagg.engine.spark.session import start_session
+
+    settings = {
+        "spark.executor.memory": "600m",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.default.parallelism": "2",
+        # Queries on few rows take longer to compile than to run.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.session.timeZone": "America/New_York",
+        # Small batches, so that small tables have many.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "300",
+    }
+    made = start_session(cluster.url, settings)
+    yield made
+    made.stop()

@@ -87,7 +87,7 @@ def choose_engine(
     """Open a table where it is to be protected."""
     chosen = where.settled(table)
     if chosen != "memory":
-        refuse_in_parts(recipe, prove, chosen)
+        refuse_in_parts(recipe, prove)
     reading, typed = recipe.reading.as_reading(), recipe.quasi_identifiers
     if chosen == "memory":
         from microagg.engine.memory import Memory

@@ -107,16 +107,16 @@ class Engine(Protocol):
         """Let go of whatever is not part of a written release."""
 
 
-def refuse_in_parts(recipe: Recipe, prove: float, engine: str) -> None:
+def refuse_in_parts(recipe: Recipe, prove: float = 0.0) -> None:
     """Refuse what needs all records in one place: the only list of such things."""
     needed = {
         "entity": recipe.entity is not None,
         'aggregate="proximity"': recipe.aggregate == "proximity",
         "prove": prove > 0,
     }
-    for setting, asked in needed.items():
-        if asked:
+    for setting, is_asked in needed.items():
+        if is_asked:
             raise OptionError(
-                f"{setting} needs all records in one place, which the engine {engine} has not; "
-                "leave it out, or say engine=memory"
+                f"{setting} needs all records in one place, which only engine=memory has; leave it "
+                "out, or take that engine"
             )

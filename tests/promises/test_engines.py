@@ -1,0 +1,170 @@
+"""What every engine keeps: where a release is made never changes what is published."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import microagg
+from microagg.base.errors import MicroaggError
+from microagg.release.telling import story_of
+from microagg.table.checks import fingerprint
+from tests.engine.tables import SETTINGS, nasty
+
+pytestmark = [
+    # Spark's own, about libraries and sockets that are not ours.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+ENGINES = ("memory", "disk", "spark")
+CELLS = {"cell_rows": 120}
+FEATURES = {
+    "every kind of column, with gaps": {},
+    "cells": CELLS,
+    "the automatic method": {"method": "auto"},
+    "the automatic method in cells": {"method": "auto", **CELLS},
+    "a method that draws lots, with a seed": {"method": "lloyd-mdav", "seed": 7, **CELLS},
+    "a method with options": {"method": "vmdav", "options": {"gamma": 0.3}},
+    "an ordering": {"method": "zscore", **CELLS},
+    "an effort": {"method": "search", "effort": "quick", **CELLS},
+    "a search that goes on": {"refine": True, **CELLS},
+    "one column": {"quasi_identifiers": ["number"], "orders": {}, "method": "auto", **CELLS},
+    "strata of texts": {"within": ["region"], **CELLS},
+    "strata of whole numbers with gaps": {"within": ["class"], **CELLS},
+    "strata of dates": {"within": ["year"]},
+    "strata of truth values": {"within": ["even"], **CELLS},
+    "strata of two columns": {"within": ["region", "even"], "k": 3},
+    "small strata merged into one": {"within": ["rare"], "small_strata": "merge", "k": 6},
+    "small strata merged into the nearest": {
+        "within": ["rarer"], "small_strata": "merge", "k": 6, **CELLS,
+    },
+    "small strata dropped": {"within": ["rare"], "small_strata": "drop", "k": 6},
+    "weights": {"weights": "weight", **CELLS},
+    "decimals": {"decimals": 1},
+    "decimals of one column": {"decimals": {"offset": -1, "number": 2}},
+    "kinds that were declared": {
+        "kinds": {"whole": "continuous", "far": "nominal", "number": "continuous"},
+    },
+    "weights of columns": {"attribute_weights": {"number": 5.0, "word": 0.0}, **CELLS},
+    "several confidential columns": {"confidential": ["illness", "note", "weight"], **CELLS},
+    "k of one": {"k": 1},
+    "k of all": {"k": 600},
+}  # fmt: skip
+REFUSED = {
+    "k beyond the records": {"k": 601},
+    "missing values": {"missing": "error"},
+    "small strata": {"within": ["rare"], "k": 6},
+    "all strata too small": {"within": ["rare"], "small_strata": "drop", "k": 599},
+    "a column that is not there": {"confidential": ["illnes"]},
+    "a kind that is none": {"kinds": {"whole": "real"}},
+    "a kind that does not fit": {"kinds": {"word": "integer"}},
+    "an order that leaves one out": {"orders": {"grade": ("low", "high")}},
+    "a method that is none": {"method": "mdaw"},
+    "an option that is none": {"options": {"gama": 1}},
+    "an option that is wrong": {"method": "vmdav", "options": {"gamma": -1}},
+    "weights that are none": {"weights": "note"},
+    "texts that are numbers": {"quasi_identifiers": ["digits"], "orders": {}},
+}
+ONLY_IN_MEMORY = {
+    "entities": {"entity": "name"},
+    "proximity": {"aggregate": "proximity"},
+    "a proof": {"prove": 1.0},
+}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Every kind of column, and strata of every kind, in a Parquet file."""
+    rows = nasty(600)
+    moment = rows["moment"].cast(pa.timestamp("us", "UTC"))
+    rows = rows.set_column(rows.schema.get_field_index("moment"), "moment", moment)
+    number, ill = rows["illness"], rows["illness"].to_pylist()
+    more = {
+        "class": pc.if_else(pc.less(number, 1), pa.scalar(None, pa.int64()), pc.divide(number, 4)),
+        "year": pc.cast(pc.add(pc.multiply(pc.divide(number, 5), 365), 18262), pa.int32()).cast(
+            pa.date32()
+        ),
+        "even": pc.equal(pc.bit_wise_and(number, 1), 0),
+        "rare": pa.array(["a" if i in (3, 40) else "b" if i in (5, 6, 77, 80) else "c"
+                          for i in range(600)]),
+        "rarer": pa.array(["x" if i in (9, 33) else "even" if ill[i] % 2 else "odd"
+                           for i in range(600)]),
+        "digits": pa.array([str(i % 50) for i in range(600)]),
+    }  # fmt: skip
+    for name, column in more.items():
+        rows = rows.append_column(name, column)
+    path = tmp_path_factory.mktemp("table") / "people.parquet"
+    pq.write_table(rows, path, row_group_size=170)
+    return path
+
+
+def made(engine, table, target, spark_session, **settings):
+    where = {"session": spark_session, "ordered": True} if engine == "spark" else {}
+    settings = {**SETTINGS, **settings}
+    with microagg.protect(table, engine=engine, progress=False, **where, **settings) as release:
+        certificate = release.write(target).to_dict()
+        pages = [story_of(release, public=public) for public in (False, True)]
+        return {
+            "rows": pq.read_table(target),
+            "certificate": certificate,
+            "figures": release.assessment.to_dict(),
+            "pages": pages,
+        }
+
+
+def without_where(certificate):
+    """All but where and when it was made, and the bytes of files, which are one or many."""
+    known = {**certificate, "sha256": {**certificate["sha256"], "release": None}}
+    return {name: value for name, value in known.items() if name not in ("where", "made")}
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_the_same_release_wherever_it_is_made(table, tmp_path, spark_session, feature):
+    outcomes = {
+        engine: made(
+            engine, table, tmp_path / f"{engine}.parquet", spark_session, **FEATURES[feature]
+        )
+        for engine in ENGINES
+    }
+    meant = outcomes["memory"]
+    assert meant["certificate"]["verdict"] == "passed"
+    for engine, found in outcomes.items():
+        assert found["certificate"]["where"] == {"engine": engine}
+        assert found["rows"].column_names == meant["rows"].column_names
+        for name in meant["rows"].column_names:
+            one, other = (each["rows"].select([name]) for each in (found, meant))
+            assert fingerprint(one) == fingerprint(other), (engine, name)
+        assert without_where(found["certificate"]) == without_where(meant["certificate"]), engine
+        assert found["figures"] == meant["figures"], engine
+        for page, other in zip(found["pages"], meant["pages"], strict=True):
+            for part in ("attributes", "correlations", "figures", "group_sizes", "facts", "roles"):
+                assert getattr(page, part) == getattr(other, part), (engine, part)
+            assert page.notes == other.notes
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_the_same_refusal_wherever_it_is_tried(table, tmp_path, spark_session, what):
+    sentences = set()
+    for engine in ENGINES:
+        with pytest.raises(MicroaggError) as failure:
+            made(engine, table, tmp_path / "release.parquet", spark_session, **REFUSED[what])
+        sentences.add((type(failure.value).__name__, str(failure.value)))
+    assert len(sentences) == 1, sentences
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ONLY_IN_MEMORY)
+def test_what_needs_all_records_in_one_place_is_refused_elsewhere(
+    table, tmp_path, spark_session, what
+):
+    settings = {"orders": {}, "quasi_identifiers": ["number", "offset"], **ONLY_IN_MEMORY[what]}
+    settings["identifiers"] = ["name"]
+    assert made("memory", table, tmp_path / "release.parquet", None, **settings)
+    sentences = set()
+    for engine in ("disk", "spark"):
+        with pytest.raises(MicroaggError, match="needs all records in one place") as failure:
+            made(engine, table, tmp_path / "other.parquet", spark_session, **settings)
+        sentences.add(str(failure.value))
+    assert len(sentences) == 1
