@@ -55,3 +55,21 @@ def test_refused(table):
             microagg.compare(table, ks, methods, quasi_identifiers="x")
     with pytest.raises(OptionError, match="quasi_identifiers must be given"):
         microagg.compare(table, [3], ["mdav"])
+
+
+def test_an_ordering_is_made_once_for_all_k(monkeypatch):
+    from microagg.grouping.sequence import tour
+
+    made, order = [], tour.order_by_tour
+    monkeypatch.setattr(tour, "order_by_tour", lambda *task: made.append(task) or order(*task))
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=list("xyz"))
+    found = microagg.compare(
+        table, (3, 5, 10), ("tsp",), quasi_identifiers=list("xyz"), progress=False
+    )
+    assert len(made) == 1
+    for choice in found.choices:
+        alone = microagg.protect(
+            table, k=choice.k, method="tsp", quasi_identifiers=list("xyz"), progress=False
+        )
+        assert choice.information_loss == alone.certificate.information_loss
+        assert choice.groups == alone.partition.n_groups

@@ -756,3 +756,35 @@ def test_numbers_that_are_hard_to_read_back_do_not_fail_the_check(tmp_path):
     for name in ("inf", "huge", "tiny", "long"):
         kind = int if name == "long" else float
         assert [kind(row[name]) for row in found] == table[name].to_pylist()
+
+
+def test_nothing_is_counted_twice(tmp_path, monkeypatch):
+    from microagg.columns.profile import Tally
+    from microagg.engine import memory
+
+    counted, added = [], []
+    count, add = memory.count_classes, Tally.add
+    monkeypatch.setattr(
+        memory, "count_classes", lambda *given: counted.append(given) or count(*given)
+    )
+    monkeypatch.setattr(Tally, "add", lambda *given: added.append(given) or add(*given))
+    release = microagg.protect(mixed(), **RECIPE, progress=False)
+    release.write(tmp_path / "release.csv")
+    for public in (False, True):
+        release.report(tmp_path / f"{public}.html", public=public)
+    assert release.certificate.passed
+    assert len(counted) == 1, "classes are counted on what was written, and only there"
+    assert len(added) == 1
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_report_says_how_to_repeat_it_with_the_engine(tmp_path, engine):
+    pq.write_table(mixed(), tmp_path / "people.parquet")
+    with microagg.protect(
+        tmp_path / "people.parquet", engine=engine, **RECIPE, progress=False
+    ) as release:
+        release.write(tmp_path / "release.parquet")
+        release.report(tmp_path / "report.html")
+    page = unescape((tmp_path / "report.html").read_text())
+    assert f"microagg protect people.parquet --recipe recipe.toml --engine {engine} -o" in page
+    assert "the order of the rows as they were" in page

@@ -1,0 +1,57 @@
+"""What every promise keeps: it is said in words, kept by what was meant, broken by what was not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from microagg.base.recipe import Recipe
+from microagg.engine.protocol import Recount
+from microagg.release.promises import PROMISES, checks
+from microagg.table.classes import Classes
+
+RECIPE = Recipe(k=4, quasi_identifiers=["age", "zip"], confidential=["illness"])
+KEPT = Recount(
+    Classes.of(np.array([4, 5, 9])),
+    complete=True,
+    same={"age": True, "zip": True, "illness": True, "note": True},
+    sha256="0",
+)
+BROKEN = {
+    "every row and column is there": {"complete": False},
+    "columns that nobody asked to protect are as they were": {"same": {**KEPT.same, "note": False}},
+    "protected columns hold the published values": {"same": {**KEPT.same, "zip": False}},
+    "at least 4 records share each combination of values": {
+        "classes": Classes.of(np.array([3, 5, 9]))
+    },
+}
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda each: type(each).__name__)
+def test_it_is_kept_by_what_was_meant_and_broken_by_something(promise):
+    assert promise.is_asked(RECIPE)
+    assert promise.sentence(RECIPE)
+    assert promise.is_kept(RECIPE, KEPT)
+    sentence = promise.sentence(RECIPE)
+    assert sentence in BROKEN, "say here what breaks the new promise"
+    assert promise.is_kept(RECIPE, replace(KEPT, **BROKEN[sentence])) is False
+
+
+def test_sentences_are_distinct():
+    sentences = [promise.sentence(RECIPE) for promise in PROMISES]
+    assert len(set(sentences)) == len(sentences)
+
+
+@pytest.mark.parametrize("sentence", BROKEN)
+def test_one_broken_promise_shows_and_no_other(sentence):
+    found = checks(RECIPE, replace(KEPT, **BROKEN[sentence]))
+    assert [check.promise for check in found if not check.kept] == [sentence]
+
+
+def test_before_anything_is_written_only_what_can_be_told_is_told():
+    found = checks(RECIPE, Recount(KEPT.classes))
+    assert [check.promise for check in found] == [
+        "at least 4 records share each combination of values"
+    ]
+    entities = Recipe(k=4, quasi_identifiers=["age"], entity="who")
+    assert "entities" in checks(entities, Recount(KEPT.classes))[0].promise

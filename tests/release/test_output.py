@@ -1,0 +1,108 @@
+"""Where a release goes: a draft first, whole or not at all, and never over its input."""
+
+import pytest
+
+from microagg.base.errors import OptionError
+from microagg.base.reading import Reading
+from microagg.release.output import certificate_path, open_place, refuse_overwriting, refuse_target
+from microagg.table.opening import Origin
+
+ELSEWHERE = Origin("table", "frame", Reading())
+
+
+def origin_at(path):
+    return Origin(path.name, "csv", Reading(), path=path)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_and_its_certificate_take_their_names_together(tmp_path):
+    target = tmp_path / "release.csv"
+    with open_place(target, ELSEWHERE, force=False) as place:
+        place.path.write_text("rows")
+        place.certificate.write_text("promises")
+        assert not target.exists()
+        assert place.path.suffix == ".csv"
+    assert names(tmp_path) == ["release.csv", "release.csv.certificate.json"]
+    assert target.read_text() == "rows"
+    assert certificate_path(target).read_text() == "promises"
+
+
+def test_after_a_failure_what_was_there_is_still_there(tmp_path):
+    target = tmp_path / "release.csv"
+    target.write_text("old")
+    certificate_path(target).write_text("old promises")
+
+    def fail():
+        with open_place(target, ELSEWHERE, force=True) as place:
+            place.path.write_text("new")
+            place.certificate.write_text("new promises")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert names(tmp_path) == ["release.csv", "release.csv.certificate.json"]
+    assert target.read_text() == "old"
+    assert certificate_path(target).read_text() == "old promises"
+
+
+def test_a_folder_takes_its_name_whole(tmp_path):
+    target = tmp_path / "release.parquet"
+    target.mkdir()
+    (target / "old").touch()
+    with open_place(target, ELSEWHERE, force=True, folder=True) as place:
+        (place.path / "new").touch()
+        place.certificate.touch()
+        assert names(target) == ["old"]
+    assert names(target) == ["new"]
+    assert names(tmp_path) == ["release.parquet", "release.parquet.certificate.json"]
+
+
+def test_standard_output_gets_what_was_checked(capfdbinary):
+    import sys
+    from unittest.mock import patch
+
+    with (
+        open("/dev/fd/1", "wb", closefd=True) as raw,  # noqa: PTH123
+        patch.object(sys, "stdout") as stream,
+    ):
+        stream.buffer = raw
+        with open_place("-", ELSEWHERE, force=False) as place:
+            assert place.certificate is None
+            place.path.write_bytes(b"age\n1\n")
+            assert capfdbinary.readouterr().out == b""
+    assert capfdbinary.readouterr().out == b"age\n1\n"
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_the_input_is_never_written_over_into_or_around(tmp_path, folder):
+    home = tmp_path / "data" / "table"
+    home.mkdir(parents=True)
+    part = home / "part-0.parquet"
+    part.touch()
+    for path in (home, home / "release.parquet", home / "deep" / "release.parquet", home.parent):
+        with pytest.raises(OptionError, match="never written over"):
+            refuse_overwriting(path, home, force=True, folder=folder)
+    (tmp_path / "link").symlink_to(home)
+    with pytest.raises(OptionError, match="never written over"):
+        refuse_overwriting(tmp_path / "link" / "new.parquet", home, force=True, folder=folder)
+    refuse_overwriting(home.parent / "release.parquet", home, force=False, folder=folder)
+    refuse_overwriting(home / "release.parquet", part, force=False, folder=folder)
+
+
+def test_what_exists_is_replaced_by_force_only(tmp_path):
+    old = tmp_path / "release.csv"
+    old.touch()
+    with pytest.raises(OptionError, match="exists; say force"):
+        refuse_target(str(old), None, None, force=False)
+    refuse_target(str(old), None, None, force=True)
+    with pytest.raises(OptionError, match="same name"):
+        refuse_target(str(old), None, None, True, [tmp_path / "." / "release.csv"])
+    with pytest.raises(OptionError, match="is a folder"):
+        refuse_overwriting(tmp_path, None, force=True)
+    with pytest.raises(OptionError, match="is no folder"):
+        refuse_overwriting(old / "release.csv", None, force=False)
+    with pytest.raises(OptionError, match="read but not written"):
+        refuse_target("release.sas7bdat", None, None, force=False)
