@@ -25,7 +25,7 @@ bench: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/speed/grouping.py
 	@$(BIN)/python benchmarks/papers/imhmi.py
 	@$(BIN)/python benchmarks/speed/protect.py
-	@$(BIN)/python benchmarks/speed/large.py
+	@$(BIN)/python benchmarks/speed/engines.py
 	@$(BIN)/python benchmarks/papers/reporder.py
 	@$(BIN)/python benchmarks/papers/p3m.py
 	@$(BIN)/python benchmarks/papers/dp.py

@@ -26,10 +26,10 @@ MADE: dict[str, dict[str, str]] = {
         "protect_speed_auto": "time and memory of protect on 10^6 x 10, the default method",
         "protect_speed_zscore": "the same with the fastest method",
     },
-    "speed/large.py": {
-        "large_rate": "records a second and peak memory on disk, up to 20 million records",
-        "large_loss": "information loss on disk against the whole table in memory",
-        "large_spark": "Spark beside the disk: time, memory, and whether the releases are equal",
+    "speed/engines.py": {
+        "engines_rate": "records a second and peak memory on disk, up to 20 million records",
+        "engines_loss": "information loss in cells against the whole table in one",
+        "engines_spark": "Spark beside the disk: time, memory, and whether the releases are equal",
     },
     "papers/imhmi.py": {
         "imhmi_table1": "integer microaggregation, Table 1: SSE and seconds, published and ours",

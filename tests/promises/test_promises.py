@@ -27,7 +27,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("promise", PROMISES, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda each: each.sentence(RECIPE))
 def test_it_is_kept_by_what_was_meant_and_broken_by_something(promise):
     assert promise.is_asked(RECIPE)
     assert promise.sentence(RECIPE)

@@ -1,89 +1,57 @@
-"""What a release promises: each promise is one object that the release is held against.
+"""What a release promises: each promise is one object that a release is held against.
 
-To add a promise, write a class like those below and put it into `PROMISES`: the certificate, the
-report and the shared tests read it from there.
+To add one, write its entry in `PROMISES`: the certificate, the report and the shared tests read it
+from there.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from microagg.base.certificate import Check
 from microagg.base.recipe import Recipe
 from microagg.engine.protocol import Recount
 
 
-class Promise(Protocol):
-    """Something that every release of some recipes keeps."""
+@dataclass(frozen=True)
+class Promise:
+    """Something that every release of some recipes keeps.
 
-    def sentence(self, recipe: Recipe) -> str:
-        """The promise in words, as certificate and report say it."""
+    sentence: in words, as certificate and report say it.
+    is_kept: whether what was counted keeps it; None where that cannot be told yet.
+    is_asked: whether a release of a recipe promises it.
+    """
 
-    def is_kept(self, recipe: Recipe, recount: Recount) -> bool | None:
-        """Whether what was counted keeps it; None where that cannot be told yet."""
-
-    def is_asked(self, recipe: Recipe) -> bool:
-        """Whether a release of this recipe promises it."""
-
-
-class Complete:
-    """Nothing is lost on the way out."""
-
-    def sentence(self, recipe: Recipe) -> str:  # noqa: ARG002
-        """The promise in words."""
-        return "every row and column is there"
-
-    def is_kept(self, recipe: Recipe, recount: Recount) -> bool | None:  # noqa: ARG002
-        """Told once the release was read back."""
-        return recount.complete
-
-    def is_asked(self, recipe: Recipe) -> bool:  # noqa: ARG002
-        """Always."""
-        return True
+    sentence: Callable[[Recipe], str]
+    is_kept: Callable[[Recipe, Recount], bool | None]
+    is_asked: Callable[[Recipe], bool] = lambda _recipe: True
 
 
-class Untouched(Complete):
-    """What nobody asked to protect stays as it is."""
-
-    def sentence(self, recipe: Recipe) -> str:  # noqa: ARG002
-        """The promise in words."""
-        return "columns that nobody asked to protect are as they were"
-
-    def is_kept(self, recipe: Recipe, recount: Recount) -> bool | None:
-        """Told once the release was read back, column by column."""
-        if not recount.complete:
-            return None
-        protected = set(recipe.quasi_identifiers)
-        return all(same for name, same in recount.same.items() if name not in protected)
+def _is_untouched(recipe: Recipe, recount: Recount) -> bool | None:
+    others = (same for name, same in recount.same.items() if name not in recipe.quasi_identifiers)
+    return all(others) if recount.complete else None
 
 
-class Published(Complete):
-    """What groups publish is what stands there."""
-
-    def sentence(self, recipe: Recipe) -> str:  # noqa: ARG002
-        """The promise in words."""
-        return "protected columns hold the published values"
-
-    def is_kept(self, recipe: Recipe, recount: Recount) -> bool | None:
-        """Told once the release was read back, column by column."""
-        if not recount.complete:
-            return None
-        return all(recount.same[name] for name in recipe.quasi_identifiers)
+def _is_published(recipe: Recipe, recount: Recount) -> bool | None:
+    return (
+        all(recount.same[name] for name in recipe.quasi_identifiers) if recount.complete else None
+    )
 
 
-class Anonymity(Complete):
-    """k-anonymity: nobody can be told from k - 1 others by the quasi-identifiers."""
-
-    def sentence(self, recipe: Recipe) -> str:
-        """The promise in words."""
-        units = "records" if recipe.entity is None else "entities"
-        return f"at least {recipe.k} {units} share each combination of values"
-
-    def is_kept(self, recipe: Recipe, recount: Recount) -> bool | None:
-        """Counted over the classes of equal released values."""
-        return None if recount.classes is None else recount.classes.k >= recipe.k
+def _anonymity(recipe: Recipe) -> str:
+    units = "records" if recipe.entity is None else "entities"
+    return f"at least {recipe.k} {units} share each combination of values"
 
 
-PROMISES: Sequence[Promise] = (Complete(), Untouched(), Published(), Anonymity())
+def _is_anonymous(recipe: Recipe, recount: Recount) -> bool | None:
+    return None if recount.classes is None else recount.classes.k >= recipe.k
+
+
+PROMISES = (
+    Promise(lambda _: "every row and column is there", lambda _, recount: recount.complete),
+    Promise(lambda _: "columns that nobody asked to protect are as they were", _is_untouched),
+    Promise(lambda _: "protected columns hold the published values", _is_published),
+    Promise(_anonymity, _is_anonymous),
+)
 
 
 def checks(recipe: Recipe, recount: Recount) -> tuple[Check, ...]:
@@ -93,4 +61,4 @@ def checks(recipe: Recipe, recount: Recount) -> tuple[Check, ...]:
         for promise in PROMISES
         if promise.is_asked(recipe)
     )
-    return tuple(Check(sentence, kept) for sentence, kept in held if kept is not None)
+    return tuple(Check(sentence, is_kept) for sentence, is_kept in held if is_kept is not None)

@@ -1,10 +1,10 @@
-"""Tables larger than memory: rate, memory and loss of work on disk, and of Spark beside it.
+"""The engines: rate and memory of work on disk, what the borders of cells cost, Spark beside disk.
 
-    python benchmarks/speed/large.py [rate] [loss] [spark] [--sizes 1 5 20] [--folder DIR]
+    python benchmarks/speed/engines.py [rate] [loss] [spark] [--sizes 1 5 20] [--folder DIR]
 
 rate: gaussian Parquet files of 1, 5 and 20 million x 10, k = 5, each in a process of its own that
 may not have more than 2 GB of data; the peak is that of all its processes together.
-loss: the same method on the whole in memory and on disk, 10^6 gaussian and clustered records.
+loss: 10^6 gaussian and clustered records in cells and as a whole, by the same method.
 spark: 3 million records by Spark local[2] and on disk; the releases must be the same.
 """
 
@@ -38,31 +38,32 @@ source, target, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if limit:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 from microagg.kernels.compiling import seconds_compiling
-from microagg.actions.large import protect_large
+import microagg
 columns = [f"x{place}" for place in range(10)]
 begun = time.perf_counter()
-release = protect_large(
-    source, target, k=5, quasi_identifiers=columns, force=True, progress=False, memory="2GB"
-)
+with microagg.protect(
+    source, k=5, quasi_identifiers=columns, engine="disk", work=target + ".parts", memory="2GB",
+    progress=False,
+) as release:
+    found = release.write(target, force=True)
 seconds = time.perf_counter() - begun
-found = release.certificate
 print(json.dumps({
     "seconds": seconds, "compiling": seconds_compiling(), "loss": found.information_loss,
-    "k": found.k_found, "rows": found.rows_released, "cells": int(release.plan.cell_of.max()) + 1,
+    "k": found.k_found, "rows": found.rows_released, "cells": found.cells,
 }))
 """
 
 BY_SPARK = """
 import json, sys, time
-from microagg.base.recipe import Recipe
-from microagg.actions.spark import protect_path
+import microagg
 columns = [f"x{place}" for place in range(10)]
 begun = time.perf_counter()
-release = protect_path(
-    sys.argv[1], sys.argv[2], Recipe(k=5, quasi_identifiers=columns), master="local[2]", force=True
-)
+with microagg.protect(
+    sys.argv[1], k=5, quasi_identifiers=columns, engine="spark", master="local[2]", progress=False
+) as release:
+    found = release.write(sys.argv[2], force=True)
 seconds = time.perf_counter() - begun
-print(json.dumps({"seconds": seconds, "loss": release.certificate.information_loss}))
+print(json.dumps({"seconds": seconds, "loss": found.information_loss}))
 """
 
 
@@ -142,7 +143,7 @@ def rate(folder: Path, sizes: list[float]) -> None:
     header = ("records", "GB", "seconds", "records a second", "peak GB", "growth n^", "loss %",
               "cells", "k found")  # fmt: skip
     show("on disk, 10 columns, k = 5, at most 2 GB of memory", header, rows)
-    save("large_rate", header, rows)
+    save("engines_rate", header, rows)
     print("bars: 20 million below 600 s and 2 GB; growth at most 1.1")
 
 
@@ -153,24 +154,25 @@ def loss(folder: Path) -> None:
     for name, parts in (("gaussian", gaussian_parts), ("clustered", clustered_parts)):
         source = folder / "table.parquet"
         write(parts(10**6, len(COLUMNS)), source)
-        whole = microagg.protect(
-            source, k=K, quasi_identifiers=COLUMNS, measures=False, progress=False
-        ).certificate
-        found = run(ON_DISK, source, folder / "release.parquet", LIMIT)
-        above = 100 * (found["loss"] / whole.information_loss - 1)
+        settings = {"k": K, "quasi_identifiers": COLUMNS, "measures": False, "progress": False}
+        cells = microagg.protect(source, **settings).certificate
+        whole = microagg.protect(source, cell_rows=10**6, **settings).certificate
+        above = 100 * (cells.information_loss / whole.information_loss - 1)
         rows.append(
             (
                 name,
-                whole.method,
+                cells.method,
                 f"{whole.information_loss:.3f}",
-                f"{found['loss']:.3f}",
+                f"{cells.information_loss:.3f}",
+                cells.cells,
                 f"{above:+.2f}",
                 "<= +5",
             )
         )
-    header = ("10^6 x 10, k = 5", "method", "loss % in memory", "on disk", "more, %", "bar")
+    header = ("10^6 x 10, k = 5", "method", "loss % as a whole", "in cells", "cells", "more, %",
+              "bar")  # fmt: skip
     show("what the borders of cells cost", header, rows)
-    save("large_loss", header, rows)
+    save("engines_loss", header, rows)
 
 
 def spark(folder: Path) -> None:
@@ -190,7 +192,7 @@ def spark(folder: Path) -> None:
     ]
     rows.append(("ratio (bar: 3)", f"{times:.2f}", "same release" if same else "OTHER RELEASE", ""))
     show("Spark beside work on disk", header, rows)
-    save("large_spark", header, rows)
+    save("engines_spark", header, rows)
 
 
 def main() -> None:
