@@ -85,6 +85,7 @@ def protect(
         with watch(f"grouping by {plan.called}", progress) as advance:
             made.publish(plan, profile, advance)
         above = _above_optimum(made, plan, prove, progress) if prove else None
+        made.forget()
         release = _released(made, plan, sample, profile, measures, above, progress)
         unless_done.pop_all()
     return release
@@ -129,7 +130,6 @@ def _released(
         "notes": (*engine.notes, *notes_on(plan)),
     }
     pages = shown(plan, sample, profile, engine.origin)
-    engine.forget()
     return Release(engine, recipe, plan.counted, facts, pages, assessment, progress)
 
 

@@ -27,16 +27,12 @@ class Block:
     centres: list[NDArray]
     empty: list[NDArray[np.bool_]]
 
-    def published(self, place: int) -> tuple[NDArray, NDArray[np.bool_] | None]:
-        """What each record publishes in a column, and where that is nothing."""
-        labels, empty = self.groups.labels, self.empty[place]
+    def published(
+        self, place: int, part: slice = slice(None)
+    ) -> tuple[NDArray, NDArray[np.bool_] | None]:
+        """What each of some records publishes in a column, and where that is nothing."""
+        labels, empty = self.groups.labels[part], self.empty[place]
         return self.centres[place][labels], empty[labels] if empty.any() else None
-
-    def records(self, plan: Plan) -> list[Coded]:
-        """The columns as they are published, record by record."""
-        return [
-            coding.as_coded(*self.published(place)) for place, coding in enumerate(plan.codings)
-        ]
 
     def points(self, plan: Plan) -> NDArray[np.float64]:
         """Where the groups stand by what they publish, (groups, width)."""

@@ -24,7 +24,7 @@ from microagg.engine.protocol import Place, Recount
 from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.grouping.constraints import check_entities_within, entity_points
 from microagg.table.classes import class_of, count_classes
-from microagg.table.frames import Frame, as_arrow
+from microagg.table.frames import Frame, as_arrow, give_back_memory
 from microagg.table.opening import Opened, Origin, check_columns
 from microagg.table.writing import ReadBack, draft_in_database, write_file
 
@@ -75,6 +75,7 @@ class Memory:
         original = self._held
         survey = Survey(self._recipe, original.seen.schema)
         survey.add(original.seen, np.arange(self.rows), original.first_rows)
+        give_back_memory()
         advance(1.0)
         return survey
 
@@ -82,17 +83,17 @@ class Memory:
         """How many units each leaf has."""
         original = self._held
         original.leaves = leaves = original.leaf_of(plan, advance)
+        if leaves is None:
+            count = self.rows if original.first_rows is None else original.first_rows.size
+            return np.array([count])
         units = leaves if original.first_rows is None else leaves[original.first_rows]
         return np.bincount(units[units != DROPPED], minlength=plan.leaves)
 
     def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
         """Group the records of every cell and publish."""
         original = self._held
-        assert plan.cell_of is not None
-        assert original.leaves is not None
-        leaves = original.leaves
-        cells = np.where(leaves == DROPPED, DROPPED, plan.cell_of[leaves])
-        rows_of = rows_by_cell(cells, plan.n_cells)
+        give_back_memory()
+        rows_of = original.rows_of_cells(plan)
         counts = np.array([rows.size for rows in rows_of])
         blocks: list[Block | None] = [None] * counts.size
         profiles = [profile.begin() for _ in counts]
@@ -115,7 +116,8 @@ class Memory:
                 profiles[cell].add(plan, rows, original.part(plan, rows)[0], made[cell])
         for each in profiles:
             profile.merge(each)
-        self._released = original.released(plan, cells, rows_of, made)
+        give_back_memory()
+        self._released = original.released(plan, rows_of, made)
 
     def points(self, plan: Plan) -> NDArray[np.float64]:
         """Where the records stand."""
@@ -124,6 +126,7 @@ class Memory:
     def forget(self) -> None:
         """Let go of the original."""
         self._original = None
+        give_back_memory()
 
     @contextmanager
     def write(self, place: Place, advance: Advance) -> Iterator[ReadBack]:
@@ -191,13 +194,21 @@ class _Original:
             self._columns = plan.code(self.seen)
         return self._columns
 
-    def leaf_of(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
-        """The leaf of every record; those of an entity are in one."""
+    def rows_of_cells(self, plan: Plan) -> Sequence[NDArray[np.int64]]:
+        """The rows of each cell, in order."""
+        if self.leaves is None:
+            return [np.arange(self.seen.num_rows)]
+        assert plan.cell_of is not None
+        cells = np.where(self.leaves == DROPPED, DROPPED, plan.cell_of[self.leaves])
+        return rows_by_cell(cells, plan.n_cells)
+
+    def leaf_of(self, plan: Plan, advance: Advance) -> NDArray[np.int64] | None:
+        """The leaf of every record, those of an entity in one; None where there is one leaf."""
         self._strata = plan.strata_of(self.seen)
         rows = self.seen.num_rows
         if not plan.divides:
             if self._strata is None or plan.strata_leaf is None:
-                return np.zeros(rows, np.int64)
+                return None
             return np.where(self._strata == DROPPED, DROPPED, plan.strata_leaf[self._strata])
         columns = self.columns(plan)
         if self.entities is not None:
@@ -253,17 +264,16 @@ class _Original:
     def released(
         self,
         plan: Plan,
-        cells: NDArray[np.int64],
         rows_of: Sequence[NDArray[np.int64]],
         blocks: Sequence[Block],
     ) -> _Released:
         """The table as it is published, in the order of its rows."""
-        labels = np.full(cells.size, DROPPED)
+        labels = np.full(self.seen.num_rows, DROPPED)
         groups = 0
         for rows, block in zip(rows_of, blocks, strict=True):
             labels[rows] = block.groups.labels + groups
             groups += block.groups.n_groups
-        stays = None if plan.dropped == 0 else cells != DROPPED
+        stays = None if plan.dropped == 0 else labels != DROPPED
         if stays is not None:
             labels = labels[stays]
         taken = pa.array(labels)

@@ -17,6 +17,7 @@ from microagg.engine.sample import row_hashes
 from microagg.measure.linkage_parts import Links
 
 LINKED = 1000
+_ROWS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,14 @@ class Profile:
         self, plan: Plan, rows: NDArray[np.int64], before: Sequence[Coded], block: Block
     ) -> None:
         """The records of a cell, in order; rows: their numbers."""
-        self._add(rows, before, block.records(plan))
+        # Part by part: what all records publish is as large as the table.
+        for start in range(0, rows.size, _ROWS):
+            part = slice(start, start + _ROWS)
+            after = [
+                coding.as_coded(*block.published(place, part))
+                for place, coding in enumerate(plan.codings)
+            ]
+            self._add(rows[part], [column.rows(part) for column in before], after)
         if self.links is not None:
             self.links.add(block.points(plan), block.groups.sizes)
 

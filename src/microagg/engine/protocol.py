@@ -95,7 +95,7 @@ class Engine(Protocol):
         """Group the records of every cell and publish; what became of them goes to the profile."""
 
     def forget(self) -> None:
-        """Let go of the original, once what became of it is told."""
+        """Let go of the original, once it is published."""
 
     def write(self, place: Place, advance: Advance) -> AbstractContextManager[Any]:
         """A draft of the release at a place; good until the block ends."""

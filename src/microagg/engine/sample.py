@@ -27,7 +27,12 @@ class Sample:
 
     def add(self, part: pa.Table, rows: NDArray[np.int64]) -> None:
         """Take the next part; rows: the number of each of its rows."""
-        chosen = np.flatnonzero(row_hashes(rows) < self._limit)
+        hashes = row_hashes(rows)
+        limit = self._limit
+        if rows.size > self._size:
+            # A large part is not copied to throw most of it away again.
+            limit = min(limit, np.partition(hashes, self._size)[self._size])
+        chosen = np.flatnonzero(hashes < limit)
         if chosen.size:
             self._parts.append(decoded(part.take(pa.array(chosen))))
             self._rows.append(rows[chosen])

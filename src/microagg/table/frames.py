@@ -1,5 +1,7 @@
 """Tables of any kind: columns out as Arrow arrays, and the same kind of table back."""
 
+import ctypes
+import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -125,8 +127,11 @@ def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
 
 
 def give_back_memory() -> None:
-    """Return what Arrow keeps of freed memory for later use; a large table leaves much of it."""
+    """Return freed memory that is kept for later use: Arrow's, and the C library's where it can."""
     pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def as_arrow(native: Any) -> pa.Table:
