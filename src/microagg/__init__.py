@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from microagg import private
     from microagg.actions.assess import assess
     from microagg.actions.compare import compare
+    from microagg.actions.example import patients
     from microagg.actions.inspect import inspect
     from microagg.actions.protect import protect
     from microagg.actions.tune import tune_proximity
@@ -43,6 +44,7 @@ __all__ = [
     "partition",
     "partition_columns",
     "partition_many",
+    "patients",
     "private",
     "protect",
     "proximity_centroids",
@@ -70,6 +72,7 @@ _HOMES = {
     "partition": "microagg.grouping.doors",
     "partition_columns": "microagg.grouping.doors",
     "partition_many": "microagg.grouping.doors",
+    "patients": "microagg.actions.example",
     "protect": "microagg.actions.protect",
     "proximity_centroids": "microagg.aggregation.proximity",
     "register_method": "microagg.grouping.methods",

@@ -36,11 +36,11 @@ def test_auto_picks_by_size():
         assert auto(n) == ("search", mdav)
         assert auto(n, effort="best") == ("search", {"effort": "best", **mdav})
         assert auto(n, steps=9) == ("search", {"steps": 9, **mdav})
-    assert auto(200_001) == ("search", {"effort": "quick", **lloyd})
+    assert auto(200_001) == ("search", {"effort": "brief", **lloyd})
     assert auto(10**6, effort="balanced") == ("search", {"effort": "balanced", **lloyd})
     assert auto(10**6, steps=9) == ("search", {"steps": 9, **lloyd})
     assert auto(10**6, time_limit=2) == ("search", {"time_limit": 2.0, **lloyd})
-    assert auto(10**6, start="tsp") == ("search", {"effort": "quick", "start": "tsp"})
+    assert auto(10**6, start="tsp") == ("search", {"effort": "brief", "start": "tsp"})
     assert auto(10**6, 1) == ("univariate", {})
     assert [auto(n, integer=True)[0] for n in (100, 10**6)] == ["tsp", "npn"]
 
@@ -52,7 +52,7 @@ def test_options_of_auto_are_those_of_the_method_it_picks():
         resolve("auto", {"steps": 1}, 100, 1, 3)
     # Where nothing is searched, an effort means nothing; a wrong one is wrong all the same.
     assert resolve("auto", {"effort": "best"}, 100, 1, 3).options == {}
-    with pytest.raises(OptionError, match="effort must be quick, balanced or best; 'great'"):
+    with pytest.raises(OptionError, match="effort must be brief, quick, balanced or best; 'great'"):
         resolve("auto", {"effort": "great"}, 100, 1, 3)
 
 
