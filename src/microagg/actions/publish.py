@@ -78,8 +78,9 @@ class Publication:
         )
 
     def estimate(self, progress: bool | None = None) -> Estimate:
-        """What making it would do and cost; writes nothing."""
-        return estimate(self.source, self.recipe, self.where, progress)
+        """What making it would do and cost; writes nothing, so its outputs need no names yet."""
+        where = self._settled() if self.output else self.where
+        return estimate(self.source, self.recipe, where, prove=self.prove, progress=progress)
 
     def _settled(self) -> Where:
         """Where it is made, once it is clear that its outputs can be written."""

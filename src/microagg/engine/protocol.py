@@ -107,6 +107,12 @@ class Engine(Protocol):
         """Let go of whatever is not part of a written release."""
 
 
+def refuse_bound(recipe: Recipe, prove: float) -> None:
+    """Refuse to prove what no bound is known for."""
+    if prove and (recipe.within or recipe.entity is not None):
+        raise OptionError("prove bounds groups of all records: leave out within and entity, or it")
+
+
 def refuse_in_parts(recipe: Recipe, prove: float, engine: str) -> None:
     """Refuse what needs all records in one place: the only list of such things."""
     needed = {
