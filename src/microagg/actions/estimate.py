@@ -1,5 +1,6 @@
 """What a release would do and cost, before it is made."""
 
+import os
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -94,7 +95,7 @@ def estimate(
             if name not in (*recipe.quasi_identifiers, *recipe.confidential)
         ]
         if engine.name == "memory":
-            size = None if not isinstance(table, str) else estimated_size(table)
+            size = estimated_size(table) if isinstance(table, str | os.PathLike) else None
             bytes_needed = memory_for_table(size or survey.rows * 8 * (len(engine.columns) + 1))
         else:
             bytes_needed = memory_for_cells(plan)
