@@ -110,6 +110,15 @@ def test_it_is_for_one_user_and_goes_when_it_is_closed(tmp_path, work):
         work.check_open()
 
 
+def test_it_goes_wherever_the_program_is_by_then(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    work = Work(Path("work"), IDENTITY)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    work.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
+
+
 def test_what_others_have_in_the_same_place_stays(tmp_path):
     (tmp_path / "leaf-0").write_text("mine")
     (tmp_path / "folder").mkdir()

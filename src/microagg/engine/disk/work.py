@@ -112,7 +112,8 @@ class Work:
                 "there is nothing to resume in a temporary folder; say by work where the run was "
                 "at work that was cut off"
             )
-        self._place = Path(tempfile.mkdtemp(prefix="microagg-")) if place is None else place
+        # Absolute: wherever the program is at the end, this is what is removed.
+        self._place = Path(place or tempfile.mkdtemp(prefix="microagg-")).absolute()
         self.folder = self._place / _FOLDER
         if resume and not self.folder.is_dir():
             raise OptionError(
