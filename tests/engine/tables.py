@@ -50,3 +50,10 @@ SETTINGS = {
     "orders": {"grade": ("low", "middle", "high")},
     "method": "mdav",
 }
+
+
+def few(table, region, count):
+    """The table with so many records of one region left."""
+    there = np.array(table["region"].to_pylist()) == region
+    there &= np.cumsum(there) > count
+    return table.filter(pa.array(~there))

@@ -1,7 +1,8 @@
 """What a release would do and cost, before it is made."""
 
+import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,13 +66,22 @@ class Estimate:
         ]
 
 
-def estimate(table: Any, recipe: Recipe, where: Where, progress: bool | None = None) -> Estimate:
+def estimate(
+    table: Any,
+    recipe: Recipe,
+    where: Where,
+    *,
+    prove: float = 0.0,
+    progress: bool | None = None,
+) -> Estimate:
     """Look at the table, plan, try the method on samples; what `protect` would do. Writes nothing.
 
-    Whatever `protect` would refuse before it groups is refused here.
+    Whatever `protect` would refuse before it groups is refused here, but for lack of disk.
     """
+    # What a run that was cut off has left is for the one that goes on with it.
+    where = replace(where, engine=where.settled(table), work=None, resume=False)
     with watch("opening", progress) as advance:
-        engine = choose_engine(table, recipe, where, advance)
+        engine = choose_engine(table, recipe, where, advance, prove)
     try:
         with watch("looking at all records", progress) as advance:
             survey = engine.survey(advance)
@@ -85,7 +95,7 @@ def estimate(table: Any, recipe: Recipe, where: Where, progress: bool | None = N
             if name not in (*recipe.quasi_identifiers, *recipe.confidential)
         ]
         if engine.name == "memory":
-            size = None if not isinstance(table, str) else estimated_size(table)
+            size = estimated_size(table) if isinstance(table, str | os.PathLike) else None
             bytes_needed = memory_for_table(size or survey.rows * 8 * (len(engine.columns) + 1))
         else:
             bytes_needed = memory_for_cells(plan)

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 import microagg
-from microagg.base.errors import OptionError
 from microagg.base.progress import watch
 from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.engine.choosing import Where, choose_engine, refuse_large_cells
@@ -69,24 +68,39 @@ def protect(
         session=session,
         ordered=ordered,
     )
+    with watch("opening", progress) as advance:
+        opened = choose_engine(table, recipe, where, advance, prove)
+    return release_by(opened, where, measures=measures, prove=prove, progress=progress)
+
+
+def release_by(
+    engine: Engine,
+    where: Where,
+    *,
+    measures: bool = True,
+    prove: float = 0.0,
+    progress: bool | None = None,
+) -> Release:
+    """The release of the table that an engine has opened; see `protect`.
+
+    The engine goes with the release, or is closed if there will be none.
+    """
     with ExitStack() as unless_done:
-        with watch("opening", progress) as advance:
-            made = choose_engine(table, recipe, where, advance, prove)
-        unless_done.callback(made.close)
+        unless_done.callback(engine.close)
         with watch("looking at all records", progress) as advance:
-            survey = made.survey(advance)
-        plan = make_plan(survey, {"name": made.origin.name, "sha256": made.sha256})
-        refuse_large_cells(plan, made, where)
+            survey = engine.survey(advance)
+        plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
+        refuse_large_cells(plan, engine, where)
         with watch("finding the cells of records", progress) as advance:
-            plan = plan.with_counts(made.count(plan, advance))
+            plan = plan.with_counts(engine.count(plan, advance))
         sample, rows = survey.sample.result()
         linked = LINKED if measures and plan.rows > MEASURED else 0
         profile = Profile(plan, sample, rows, linked)
         with watch(f"grouping by {plan.called}", progress) as advance:
-            made.publish(plan, profile, advance)
-        above = _above_optimum(made, plan, prove, progress) if prove else None
-        made.forget()
-        release = _released(made, plan, sample, profile, measures, above, progress)
+            engine.publish(plan, profile, advance)
+        above = _above_optimum(engine, plan, prove, progress) if prove else None
+        engine.forget()
+        release = _released(engine, plan, sample, profile, measures, above, progress)
         unless_done.pop_all()
     return release
 
@@ -135,8 +149,6 @@ def _released(
 
 def _above_optimum(engine: Any, plan: Plan, seconds: float, progress: bool | None) -> float:
     """By how many percent at most the squared distances within groups exceed the least possible."""
-    if plan.recipe.within or plan.recipe.entity is not None:
-        raise OptionError("prove bounds groups of all records: leave out within and entity, or it")
     points, groups = engine.points(plan), engine.partition
     bound = lower_bound(
         points, plan.recipe.k, seconds, standardize=False, upper=groups, progress=progress

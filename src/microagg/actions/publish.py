@@ -16,7 +16,7 @@ from microagg.engine.choosing import Where
 from microagg.engine.disk.work import work_path
 from microagg.kernels.compiling import seconds_compiling
 from microagg.release.output import certificate_path, refuse_overwriting, refuse_target
-from microagg.table.formats import format_of
+from microagg.table.formats import format_in_parts, format_of
 from microagg.table.opening import STANDARD_STREAM
 
 
@@ -78,8 +78,9 @@ class Publication:
         )
 
     def estimate(self, progress: bool | None = None) -> Estimate:
-        """What making it would do and cost; writes nothing."""
-        return estimate(self.source, self.recipe, self.where, progress)
+        """What making it would do and cost; writes nothing, so its outputs need no names yet."""
+        where = self._settled() if self.output else self.where
+        return estimate(self.source, self.recipe, where, prove=self.prove, progress=progress)
 
     def _settled(self) -> Where:
         """Where it is made, once it is clear that its outputs can be written."""
@@ -87,8 +88,9 @@ class Publication:
         others = [path for path in (self.report, self.save_recipe) if path is not None]
         refuse_outputs(self.source, self.output, others, self.force, folder=engine == "spark")
         work = self.where.work
-        if engine == "disk" and work is None and self.output != STANDARD_STREAM:
-            work = work_path(Path(self.output))
+        if engine == "disk" and self.output != STANDARD_STREAM:
+            format_in_parts(self.output, "written")
+            work = work or work_path(Path(self.output))
         return replace(self.where, engine=engine, work=work)
 
     def _files(self, folder: bool) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Tables larger than memory: planned on a sample, protected block by block."""
+"""Where a release is made: in memory, on disk or on Spark, cell by cell as the plan says."""

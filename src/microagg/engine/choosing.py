@@ -8,8 +8,8 @@ from typing import Any
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
-from microagg.engine.plan import Plan
-from microagg.engine.protocol import Engine, refuse_in_parts
+from microagg.engine.plan import CELL_ROWS, Plan
+from microagg.engine.protocol import Engine, refuse_bound, refuse_in_parts
 from microagg.kernels.memory import available_memory
 from microagg.table.opening import STANDARD_STREAM, open_table
 from microagg.table.streams import estimated_size, open_stream
@@ -86,6 +86,7 @@ def choose_engine(
 ) -> Engine:
     """Open a table where it is to be protected."""
     chosen = where.settled(table)
+    refuse_bound(recipe, prove)
     if chosen != "memory":
         refuse_in_parts(recipe, prove)
     reading, typed = recipe.reading.as_reading(), recipe.quasi_identifiers
@@ -117,7 +118,11 @@ def memory_for_table(size: int) -> float:
 def memory_for_cells(plan: Plan) -> float:
     """Bytes that the cells of a plan take which are worked on at the same time, in parts."""
     rows = plan.rows if plan.cell_rows is None else min(plan.rows, 2 * plan.cell_rows)
-    return LEAST_MEMORY / 2 + 8.0 * rows * (len(plan.codings) + plan.width) * _CELL_COPIES
+    return LEAST_MEMORY / 2 + rows * _memory_for_record(plan)
+
+
+def _memory_for_record(plan: Plan) -> float:
+    return 8.0 * (len(plan.codings) + plan.width) * _CELL_COPIES
 
 
 def refuse_large_cells(plan: Plan, engine: Engine, where: Where) -> None:
@@ -127,10 +132,13 @@ def refuse_large_cells(plan: Plan, engine: Engine, where: Where) -> None:
         return
     needed = memory_for_cells(plan)
     if needed > allowed:
+        fitting = int((allowed - LEAST_MEMORY / 2) / _memory_for_record(plan) / 2)
+        fitting = min(CELL_ROWS, fitting - fitting % max(1, 10 ** (len(str(fitting)) - 1)))
+        divided = f"say cell_rows={fitting} (--cell-rows) to divide them, or "
         raise OptionError(
             f"{plan.called} would group {'all' if plan.cell_rows is None else plan.cell_rows} "
             f"records at once, which takes about {needed / 1e9:.1f} GB, but {allowed / 1e9:.1f} GB "
-            "may be used; say cell_rows=200000 (--cell-rows) to divide them, or allow more memory"
+            f"may be used; {divided if fitting >= 4 * plan.recipe.k else ''}allow more memory"
         )
 
 

@@ -107,7 +107,13 @@ class Engine(Protocol):
         """Let go of whatever is not part of a written release."""
 
 
-def refuse_in_parts(recipe: Recipe, prove: float = 0.0) -> None:
+def refuse_bound(recipe: Recipe, prove: float) -> None:
+    """Refuse to prove what no bound is known for."""
+    if prove and (recipe.within or recipe.entity is not None):
+        raise OptionError("prove bounds groups of all records: leave out within and entity, or it")
+
+
+def refuse_in_parts(recipe: Recipe, prove: float) -> None:
     """Refuse what needs all records in one place: the only list of such things."""
     needed = {
         "entity": recipe.entity is not None,

@@ -78,31 +78,36 @@ class Strata:
         self._values = [
             table.column(place).combine_chunks().unique() for place in range(len(self.names))
         ]
-        self._combinations = self._combine(table)
+        # For each column, the combinations of its values with those of the columns before it.
+        self._combinations: list[NDArray[np.int64]] = []
+        combined = np.zeros(table.num_rows, np.int64)
+        for place in range(len(self.names)):
+            known, combined = np.unique(self._next(table, place, combined), return_inverse=True)
+            self._combinations.append(known)
+        self._numbers = np.argsort(combined)
 
     def __len__(self) -> int:
         return self.counts.size
 
     def code(self, part: pa.Table) -> NDArray[np.int64]:
         """The stratum of each row."""
-        wanted = self._combine(_plain(part))
-        order = np.argsort(self._combinations)
-        places = np.searchsorted(self._combinations, wanted, sorter=order)
-        found = order[np.minimum(places, order.size - 1)]
-        if not np.array_equal(self._combinations[found], wanted):
-            raise InputError(
-                f"{' and '.join(map(repr, self.names))} hold values now that they did not hold at "
-                "first; the input must not be changed while it is protected"
-            )
-        return found
-
-    def _combine(self, part: pa.Table) -> NDArray[np.int64]:
+        part = _plain(part)
         combined = np.zeros(part.num_rows, np.int64)
-        for place, values in enumerate(self._values):
-            codes = pc.index_in(part.column(place).combine_chunks(), value_set=values)
-            combined *= len(values) + 1
-            combined += codes.fill_null(len(values)).to_numpy()
-        return combined
+        for place, known in enumerate(self._combinations):
+            wanted = self._next(part, place, combined)
+            combined = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+            if not np.array_equal(known[combined], wanted):
+                raise InputError(
+                    f"{' and '.join(map(repr, self.names))} hold values now that they did not hold "
+                    "at first; the input must not be changed while it is protected"
+                )
+        return self._numbers[combined]
+
+    def _next(self, part: pa.Table, place: int, combined: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Combinations with the values of one column more."""
+        values = self._values[place]
+        codes = pc.index_in(part.column(place).combine_chunks(), value_set=values)
+        return combined * (len(values) + 1) + codes.fill_null(len(values)).to_numpy()
 
 
 def _plain(part: pa.Table) -> pa.Table:

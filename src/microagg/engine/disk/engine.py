@@ -5,7 +5,6 @@ two at a time; put what they publish into the rows of the input, in order. Memor
 and a few batches, never a table.
 """
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from microagg.columns.coded import Coded, decode
 from microagg.engine.block import group_cell
 from microagg.engine.cells import each_cell
 from microagg.engine.disk.ahead import read_ahead
-from microagg.engine.disk.work import Row, Work, free_space, named_after
+from microagg.engine.disk.work import Row, Work
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
@@ -34,11 +33,14 @@ from microagg.table.checks import sha256_of
 from microagg.table.classes import count_classes_in_parts
 from microagg.table.digests import Digests, digests_for, read_back_stream
 from microagg.table.formats import format_of
-from microagg.table.opening import check_columns, readable
+from microagg.table.formats.arrow.files import SUFFIXES
+from microagg.table.opening import Origin, check_columns, readable
 from microagg.table.sinks import open_sink
 from microagg.table.streams import Stream, open_stream
 
 _RANGE_ROWS = 1 << 18
+# What Arrow calls the files that it can look into where they lie.
+_DATASETS = {"parquet": "parquet", "arrow": "ipc"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,36 +71,26 @@ class Disk:
         """work: the folder to work in; a temporary one otherwise.
 
         resume: go on where a run with the same input and recipe was cut off there.
+        range_rows: how many rows are put together at a time.
         """
         check_columns(recipe.columns(), stream.schema.names)
         self.origin, self.sha256, self.rows = stream.origin, stream.sha256, stream.rows
         self.notes = tuple(stream.notes)
         self.columns = tuple(name for name in stream.schema.names if name not in recipe.identifiers)
         self._stream, self._recipe = stream, recipe
-        if work is None:
-            work = Path(tempfile.mkdtemp(prefix="microagg-"))
-        self._work = Work(work, resume)
         self._range_rows = range_rows
         self._borders = np.append(np.arange(0, stream.rows, range_rows), stream.rows)
         self._plan: Plan | None = None
         self._written: Path | None = None
-        identity = self._identity
-        if self._work.state and self._work.state.get("identity") != identity:
-            raise OptionError(
-                "the run that was cut off had another input, recipe or version; leave out --resume"
-            )
-        self._work.note(identity=identity)
-
-    @property
-    def _identity(self) -> dict[str, Any]:
-        """What must be the same for a run to be resumed."""
-        return {
+        _refuse_within_input(work, self.origin)
+        identity = {
             "version": microagg.__version__,
-            "recipe": self._recipe.sha256,
+            "recipe": recipe.sha256,
             "input": self.sha256,
             "rows": self.rows,
-            "range_rows": self._range_rows,
+            "range_rows": range_rows,
         }
+        self._work = Work(work, identity, resume=resume)
 
     @property
     def data(self) -> Any:
@@ -110,7 +102,13 @@ class Disk:
             )
         from pyarrow import dataset
 
-        return dataset.dataset(self._written)
+        kind = _DATASETS.get(SUFFIXES.get(self._written.suffix.lower(), ""))
+        if kind is None:
+            raise OptionError(
+                f"`data` is an Arrow dataset over a Parquet or Arrow file, but {self._written.name}"
+                " was written; read that, or write .parquet"
+            )
+        return dataset.dataset(self._written, format=kind)
 
     @property
     def partition(self) -> Partition:
@@ -136,11 +134,10 @@ class Disk:
             self._work.clear()
             counts = np.zeros(plan.leaves, np.int64)
             row = Row.of(plan)
-            with named_after(self.origin.name, self._work.folder):
+            with self._work.failures_named():
                 for start, part in self._parts(advance):
                     counts += self._route(plan, row, start, part)
-            identity = self._identity
-            self._work.note(identity=identity, plan=plan.sha256, counts=counts.tolist())
+                self._work.note(plan=plan.sha256, counts=counts.tolist())
         if int(counts.sum()) + plan.dropped != plan.rows:
             raise PromiseError("not every row found its cell; the input may have been changed")
         return counts
@@ -185,7 +182,7 @@ class Disk:
             published = row.pack(packed[:, 0], values)[:, : row.published]
             self._work.keep(cell, published, self._borders)
 
-        with named_after(self.origin.name, self._work.folder):
+        with self._work.failures_named():
             each_cell(counts, group, advance)
         for each in profiles:
             profile.merge(each)
@@ -203,6 +200,7 @@ class Disk:
                 "or say engine=memory"
             )
         assert plan is not None
+        self._work.check_open()
         stream = self._stream_for(path)
         schema = _published_schema(stream.schema, plan)
         meant = digests_for(path, stream.origin)
@@ -221,6 +219,7 @@ class Disk:
         assert plan is not None
         rows = plan.rows - plan.dropped
         if draft is None:
+            self._work.check_open()
             tables = self._ranges(self._stream, plan, list(plan.counted), advance)
             batches = (batch for table in tables for batch in table.to_batches())
             return Recount(self._classes(batches, plan, rows, advance))
@@ -247,9 +246,8 @@ class Disk:
     def _classes(
         self, batches: Iterator[pa.RecordBatch], plan: Plan, rows: int, advance: Advance
     ) -> Any:
-        folder = self._work.folder
-        with named_after(self.origin.name, folder):
-            return count_classes_in_parts(batches, plan.counted, rows, folder, advance)
+        with self._work.failures_named():
+            return count_classes_in_parts(batches, plan.counted, rows, self._work.folder, advance)
 
     def _stream_for(self, path: Path) -> Stream:
         """The input as a file of another format wants it: with what texts say, not the texts."""
@@ -294,14 +292,25 @@ class Disk:
             start += batch.num_rows
 
     def _check_space(self, plan: Plan) -> None:
-        """Refuse to begin what the disk cannot hold: rows before and after, and the release."""
-        needed = 2 * 8 * plan.rows * (len(plan.codings) + 2)
-        free = free_space(self._work.folder)
+        """Refuse to begin what the disk cannot hold: rows before and after."""
+        needed, free = 2 * 8 * plan.rows * Row.of(plan).words, self._work.free_space
         if free < needed:
             raise OptionError(
                 f"work on disk needs about {needed / 1e9:.1f} GB in {self._work.folder.parent}, "
-                f"but {free / 1e9:.1f} GB are free; work elsewhere, or make room"
+                f"but {free / 1e9:.1f} GB are free; say by work where there is more, or make room"
             )
+
+
+def _refuse_within_input(work: Path | None, origin: Origin) -> None:
+    """Refuse to work in a folder that is the input."""
+    there = None if origin.path is None else origin.path.resolve()
+    if work is None or there is None or not there.is_dir():
+        return
+    if there in (work.resolve(), *work.resolve().parents):
+        raise OptionError(
+            f"the work folder {work.name} is the input or in it, which is never written into; name "
+            "another"
+        )
 
 
 def _published_schema(schema: pa.Schema, plan: Plan) -> pa.Schema:

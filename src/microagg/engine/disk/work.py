@@ -2,15 +2,17 @@
 
 Everything in it is raw 64-bit words, a row after another: the number of the row, the numbers of its
 quasi-identifiers, marks of those that are missing, and what else a cell must know. It is for one
-user only, and goes when the release that was made in it does.
+user only, and goes when the release that was made in it does. What others have in the same place
+is never touched.
 """
 
 import json
 import os
 import shutil
+import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +28,8 @@ from microagg.engine.plan import DROPPED, Plan
 
 Words = NDArray[np.int64]
 _MARKS = 63
+# In the place that is named there may be more than this work.
+_FOLDER = "microagg-work"
 
 
 @dataclass(frozen=True)
@@ -96,26 +100,52 @@ class Work:
     it any more; so only what a run leaves that was killed can be resumed.
     """
 
-    def __init__(self, folder: Path, resume: bool) -> None:
-        self.folder = folder
-        if resume and not folder.is_dir():
+    def __init__(
+        self, place: Path | None, identity: Mapping[str, Any], *, resume: bool = False
+    ) -> None:
+        """place: where to make the folder, which is made too; a temporary one otherwise.
+
+        identity: what must be the same for a run to be resumed.
+        """
+        if place is None and resume:
             raise OptionError(
-                f"there is nothing to resume: no run left {folder.name} behind; leave out --resume"
+                "there is nothing to resume in a temporary folder; say by work where the run was "
+                "at work that was cut off"
             )
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stream = (folder / "lock").open("a")
-        if not lock(stream, wait=False):
+        # Absolute: wherever the program is at the end, this is what is removed.
+        self._place = Path(place or tempfile.mkdtemp(prefix="microagg-")).absolute()
+        self.folder = self._place / _FOLDER
+        if resume and not self.folder.is_dir():
+            raise OptionError(
+                f"there is nothing to resume: no run left {self._place.name} behind; leave out "
+                "resume"
+            )
+        with self.failures_named():
+            stream = _locked(self.folder)
+        if resume and self.state.get("identity", identity) != identity:
             stream.close()
-            raise InputError(
-                f"another run is at work in {folder.name} right now; wait for it, or name another"
+            raise OptionError(
+                "the run that was cut off had another input, recipe or version; say these again, "
+                "or leave out resume"
             )
-        self._end = weakref.finalize(self, _remove, folder, stream)
-        if not resume:
-            self.clear()
+        self._end = weakref.finalize(self, _remove, self.folder, stream)
+        self._identity = dict(identity)
+        with self.failures_named():
+            if not resume:
+                self.clear()
+            self.note()
 
     def close(self) -> None:
         """Remove the folder."""
         self._end()
+
+    def check_open(self) -> None:
+        """Refuse to go on once the folder is gone."""
+        if not self._end.alive:
+            raise OptionError(
+                "the release was closed, and what was to be written is gone; write it before, or "
+                "protect the table again"
+            )
 
     def __getitem__(self, name: str) -> Path:
         return self.folder / name
@@ -132,7 +162,7 @@ class Work:
     def note(self, **facts: Any) -> None:
         """Note how far it got."""
         with whole_file(self["state.json"]) as stream:
-            json.dump({**self.state, **facts}, stream)
+            json.dump({**self.state, **facts, "identity": self._identity}, stream)
 
     def route(self, packed: Words, leaves: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Add rows to the files of their leaves; how many each of `count` leaves got."""
@@ -204,13 +234,27 @@ class Work:
     def clear(self) -> None:
         """Start anew: nothing is kept but the lock."""
         for path in self.folder.iterdir():
-            if path.name != "lock":
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != "lock":
                 path.unlink()
 
-    def clear_leaves(self) -> None:
-        """Forget rows that were on their way."""
-        for path in self.folder.glob("leaf-*"):
-            path.unlink()
+    @property
+    def free_space(self) -> int:
+        """Bytes that are free where the folder is."""
+        return shutil.disk_usage(self.folder).free
+
+    @contextmanager
+    def failures_named(self) -> Iterator[None]:
+        """Failures of the disk speak of the place of work, not of files in it that nobody knows."""
+        try:
+            yield
+        except OSError as failure:
+            about = failure.filename or self.folder
+            if failure.errno is None or self.folder not in (Path(about), *Path(about).parents):
+                raise
+            reason = os.strerror(failure.errno)
+            raise OSError(failure.errno, reason, str(self._place)) from None
 
     def _leaf(self, leaf: int) -> Path:
         return self[f"leaf-{leaf}"]
@@ -224,27 +268,23 @@ def work_path(target: Path) -> Path:
     return target.with_name(f".{target.name}.parts")
 
 
-@contextmanager
-def named_after(target: str, folder: Path) -> Iterator[None]:
-    """Failures of the disk in a work folder speak of the release, not of files nobody knows."""
-    try:
-        yield
-    except OSError as failure:
-        if failure.errno is None or not _is_within(failure.filename, folder):
-            raise
-        raise OSError(failure.errno, os.strerror(failure.errno), target) from None
+def _locked(folder: Path) -> IO[str]:
+    """The lock of a folder, which is made if it is not there, for one user only."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    stream = (folder / "lock").open("a")
+    if not lock(stream, wait=False):
+        stream.close()
+        raise InputError(
+            f"another run is at work in {folder.parent.name} right now; wait for it, or name "
+            "another folder"
+        )
+    return stream
 
 
 def _remove(folder: Path, stream: IO[str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     stream.close()
-
-
-def _is_within(name: object, folder: Path) -> bool:
-    return name is None or str(name).startswith(str(folder))
-
-
-def free_space(folder: Path) -> int:
-    """Bytes that are free where a folder is, or will be."""
-    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
-    return shutil.disk_usage(there).free
+    # Only an empty folder goes: whatever else is in it is somebody's.
+    with suppress(OSError):
+        folder.parent.rmdir()

@@ -1,4 +1,4 @@
-"""A large release, plainly: the whole table in memory, cell by cell as the plan says."""
+"""A release, plainly: the whole table in memory, cell by cell as the plan says."""
 
 import numpy as np
 import pyarrow as pa
@@ -36,11 +36,11 @@ def groups_of(table, plan):
     for cell in np.unique(cells):
         rows = np.flatnonzero(cells == cell)
         seed = int(np.random.SeedSequence([plan.recipe.seed, cell, 0]).generate_state(1)[0])
-        found = partition(
+        grouped = partition(
             points[rows], plan.recipe.k, plan.method, seed=seed, standardize=False, **plan.options
         )
-        labels[rows] = found.labels + groups
-        groups += found.n_groups
+        labels[rows] = grouped.labels + groups
+        groups += grouped.n_groups
     return labels
 
 
