@@ -131,7 +131,7 @@ def test_a_table_in_memory_is_not_protected_on_disk():
     ],
 )
 def test_what_needs_all_records_at_once_is_refused_in_parts(source, setting, named):
-    wanted = f"{named} needs all records in one place, which the engine disk has not; leave it out"
+    wanted = f"{named} needs all records in one place, which only engine=memory has; leave it out"
     with pytest.raises(OptionError, match=wanted):
         chosen(source, Where(engine="disk"), **setting)
     chosen(source, Where(engine="memory"), **setting)

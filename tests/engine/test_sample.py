@@ -46,5 +46,5 @@ def test_a_limit_that_leaves_enough_changes_nothing():
     limit = int(np.sort(row_hashes(rows))[150])
     for sample in (limited := Sample(100, limit), whole := Sample(100)):
         sample.add(table, rows)
-    assert limited.held == 150
+    assert limited.held >= 100
     assert limited.result()[1].tolist() == whole.result()[1].tolist()

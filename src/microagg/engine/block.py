@@ -34,6 +34,13 @@ class Block:
         labels, empty = self.groups.labels[part], self.empty[place]
         return self.centres[place][labels], empty[labels] if empty.any() else None
 
+    def records(self, plan: Plan, part: slice = slice(None)) -> list[Coded]:
+        """The columns as some records publish them."""
+        return [
+            coding.as_coded(*self.published(place, part))
+            for place, coding in enumerate(plan.codings)
+        ]
+
     def points(self, plan: Plan) -> NDArray[np.float64]:
         """Where the groups stand by what they publish, (groups, width)."""
         return plan.place(

@@ -73,11 +73,8 @@ class Profile:
         # Part by part: what all records publish is as large as the table.
         for start in range(0, rows.size, _ROWS):
             part = slice(start, start + _ROWS)
-            after = [
-                coding.as_coded(*block.published(place, part))
-                for place, coding in enumerate(plan.codings)
-            ]
-            self._add(rows[part], [column.rows(part) for column in before], after)
+            then = [column.rows(part) for column in before]
+            self._add(rows[part], then, block.records(plan, part))
         if self.links is not None:
             self.links.add(block.points(plan), block.groups.sizes)
 

@@ -28,11 +28,11 @@ class Sample:
     def add(self, part: pa.Table, rows: NDArray[np.int64]) -> None:
         """Take the next part; rows: the number of each of its rows."""
         hashes = row_hashes(rows)
-        limit = self._limit
-        if rows.size > self._size:
+        chosen = np.flatnonzero(hashes < self._limit)
+        if chosen.size > self._size:
             # A large part is not copied to throw most of it away again.
-            limit = min(limit, np.partition(hashes, self._size)[self._size])
-        chosen = np.flatnonzero(hashes < limit)
+            least = np.partition(hashes[chosen], self._size - 1)[self._size - 1]
+            chosen = chosen[hashes[chosen] <= least]
         if chosen.size:
             self._parts.append(decoded(part.take(pa.array(chosen))))
             self._rows.append(rows[chosen])
