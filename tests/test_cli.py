@@ -465,7 +465,7 @@ def test_a_surprise_does_not_quote_what_the_error_says(tmp_path, monkeypatch):
         raise KeyError("Mrs Smith of 12 High Street")
 
     survey(tmp_path / "survey.csv")
-    monkeypatch.setattr("microagg.protect", fail)
+    monkeypatch.setattr("microagg.actions.publish.protect", fail)
     done = microagg("protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path)
     assert done.code == 2
     assert done.err.startswith("microagg: something happened that should not: KeyError in test_cli")
@@ -482,7 +482,7 @@ def test_what_stops_the_work_is_one_sentence(tmp_path, monkeypatch, failure, cod
         raise failure
 
     survey(tmp_path / "survey.csv")
-    monkeypatch.setattr("microagg.protect", fail)
+    monkeypatch.setattr("microagg.actions.publish.protect", fail)
     assert said in refusal(
         "protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path, code=code
     )
@@ -501,15 +501,15 @@ def test_a_terminal_without_the_letters_does_not_stop_it(tmp_path):
 
 NOISY = """
 import os, sys
-import microagg
+from microagg.actions import publish
 
-protect = microagg.protect
+protect = publish.protect
 
 def noisy(*given, **named):
     os.write(1, b"a library's own words")
     return protect(*given, **named)
 
-microagg.protect = noisy
+publish.protect = noisy
 sys.argv = ["microagg", *sys.argv[1:]]
 from microagg.cli import main
 main()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from microagg.base.recipe import Recipe
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
-from microagg.measure.figures import shown
 from microagg.report.story import Fact, Figure, Story
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def _figures(release: "Release") -> tuple[Figure, ...]:
     # The loss of all columns is above, that of numbers alone would only confuse.
     told += [
         Figure(figure.title, value, figure.description, figure.better, figure.group)
-        for figure, value in shown(measured.figures)
+        for figure, value in measured.shown()
         if figure.name != "loss"
     ]
     return tuple(told)
