@@ -70,9 +70,9 @@ def tune_proximity(
     numbers = as_records(X, "X")
     groups_of, _ = as_labels(labels, len(numbers))
     grid = []
-    with watch("tuning proximity", progress) as report:
+    with watch("tuning proximity", progress) as advance:
         for done, (alpha, distance) in enumerate(settings):
-            report(done / len(settings))
+            advance(done / len(settings))
             moved = proximity_centroids(
                 numbers,
                 groups_of,
@@ -82,7 +82,7 @@ def tune_proximity(
                 solution=solution,
             )
             grid.append(ProximityTrial(alpha, distance, *score(numbers, moved.values)))
-        report(1.0)
+        advance(1.0)
     best = min(grid, key=lambda trial: trial.scoring_index)
     return ProximityTuning(**asdict(best), grid=tuple(grid))
 
