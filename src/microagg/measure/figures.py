@@ -6,8 +6,8 @@ from math import inf
 from operator import attrgetter
 from typing import Literal
 
-from microagg.measure.evidence import EquivalenceClasses, Evidence
-from microagg.measure.interval import interval_disclosure, satisfaction, scoring_index, sdid
+from microagg.measure.evidence import Evidence
+from microagg.measure.interval import interval_disclosure, satisfaction, scoring_index
 from microagg.measure.statistics import eigenvalue_distance, il1s
 
 Value = float | list[float] | dict[str, float]
@@ -39,18 +39,9 @@ class Figure:
     of_sample: bool = False
 
 
-def _classes(evidence: Evidence) -> EquivalenceClasses:
-    assert evidence.classes is not None
-    return evidence.classes
-
-
-def _interval(evidence: Evidence, basis: str) -> float:
-    return interval_disclosure(evidence.pair, width=evidence.sd, basis=basis).total
-
-
 def _satisfaction(evidence: Evidence) -> float:
     assert evidence.distance is not None
-    return satisfaction(evidence.pair, distance=evidence.distance, importance=evidence.importance)
+    return satisfaction(evidence.pair, evidence.distance, evidence.importance)
 
 
 FIGURES: tuple[Figure, ...] = (
@@ -60,11 +51,11 @@ FIGURES: tuple[Figure, ...] = (
         "min over classes of class size",
         "The size of the smallest class of records that share their released values.",
         "risk",
-        lambda evidence: _classes(evidence).k,
+        attrgetter("k"),
         better="higher",
         unit="records",
         range=(1.0, inf),
-        needs=("classes",),
+        needs=("k",),
     ),
     Figure(
         "unique_records",
@@ -72,10 +63,10 @@ FIGURES: tuple[Figure, ...] = (
         "#{i : nobody shares the class of i}",
         "How many records share their released values with nobody.",
         "risk",
-        lambda evidence: _classes(evidence).unique,
+        attrgetter("unique"),
         unit="records",
         range=(0.0, inf),
-        needs=("classes",),
+        needs=("unique",),
     ),
     Figure(
         "linkage",
@@ -119,7 +110,9 @@ FIGURES: tuple[Figure, ...] = (
         "SDID with x' from the nearest released record",
         "Values that an intruder guesses as closely who trusts the nearest released record.",
         "risk",
-        lambda evidence: sdid(evidence.pair, sd=evidence.sd, links=evidence.links.rows).total,
+        lambda evidence: (
+            interval_disclosure(evidence.pair, evidence.sd, links=evidence.links.rows).total
+        ),
     ),
     Figure(
         "range_interval",
@@ -127,7 +120,7 @@ FIGURES: tuple[Figure, ...] = (
         "100 #{|x - x'| <= sd (max x - min x)} / cells",
         "Values released within a few percent of the column's range of the original.",
         "risk",
-        lambda evidence: _interval(evidence, "range"),
+        lambda evidence: interval_disclosure(evidence.pair, evidence.sd, "range").total,
         of_sample=True,
     ),
     Figure(
@@ -136,7 +129,7 @@ FIGURES: tuple[Figure, ...] = (
         "100 #{|rank x - rank x'| <= sd n} / cells",
         "Values released within a few percent of all ranks of the original.",
         "risk",
-        lambda evidence: _interval(evidence, "rank"),
+        lambda evidence: interval_disclosure(evidence.pair, evidence.sd, "rank").total,
         of_sample=True,
     ),
     Figure(

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from microagg.measure.statistics import QUANTILES, Pair, as_pair, quantiles_of, upper
+from microagg.measure.statistics import QUANTILES, Pair, quantiles_of, upper
 
 _ROUNDING = 1e-12
 
@@ -22,9 +22,7 @@ class ProbabilisticLoss:
     correlations: float
 
 
-def probabilistic_loss(
-    original: ArrayLike | Pair, released: ArrayLike | None = None
-) -> ProbabilisticLoss:
+def probabilistic_loss(pair: Pair) -> ProbabilisticLoss:
     """Probabilistic information loss PIL, in percent: 0 to 100, lower is better.
 
     P3M paper, equations 9 to 11, after Mateo-Sanz, Domingo-Ferrer and Sebé (2005): a statistic T of
@@ -48,7 +46,6 @@ def probabilistic_loss(
 
     O(n d (d + log n)) time.
     """
-    pair = as_pair(original, released)
     if pair.columns.size == 0:
         return ProbabilisticLoss(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     n = pair.n

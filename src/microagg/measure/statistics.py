@@ -7,7 +7,7 @@ count as unchanged where there is one figure for each column.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -64,19 +64,15 @@ class Pair:
         every[self.columns] = figures
         return tuple(every.tolist())
 
+    def by_column(self, figures: Sequence[float] | NDArray) -> "ByColumn":
+        """The mean over the columns that vary, and the figure of each column."""
+        return ByColumn(_mean(figures), self.per_column(figures))
+
     def only(self, columns: Sequence[int]) -> "Pair":
         """The same records with these columns of the table alone."""
         kept = np.isin(self.columns, columns)
-        return Pair(
-            self.original[kept],
-            self.released[kept],
-            self.pivots[kept],
-            self.means[kept],
-            self.deviations[kept],
-            self.columns[kept],
-            self.n,
-            self.d,
-        )
+        lines = ("original", "released", "pivots", "means", "deviations", "columns")
+        return replace(self, **{name: getattr(self, name)[kept] for name in lines})
 
 
 def paired(original: ArrayLike, released: ArrayLike) -> Pair:
@@ -111,35 +107,33 @@ def paired(original: ArrayLike, released: ArrayLike) -> Pair:
 
 
 @dataclass(frozen=True)
-class Loss:
-    """A loss in percent: of the whole release, and of each column."""
+class ByColumn:
+    """A percentage: of the whole release, and of each column."""
 
     total: float
     attributes: tuple[float, ...]
 
 
-def release_loss(original: ArrayLike | Pair, released: ArrayLike | None = None) -> Loss:
+def release_loss(pair: Pair) -> ByColumn:
     """The loss IL of any release: for a column 100 * sum (x - x')^2 / sum (x - mean)^2, in percent.
 
     In all, the mean over the columns that vary. From 0, nothing changed; 100 is what publishing
     the mean for everybody costs, and worse is possible. Lower is better. For group means it is
     `information_loss` of the groups. O(n d) time.
     """
-    pair = as_pair(original, released)
     losses = []
     for line, twin, deviation in zip(pair.original, pair.released, pair.deviations, strict=True):
         away = (line - twin) / deviation
         losses.append(100.0 * float(np.dot(away, away)) / pair.n)
-    return Loss(_mean(losses), pair.per_column(losses))
+    return pair.by_column(losses)
 
 
-def il1s(original: ArrayLike | Pair, released: ArrayLike | None = None) -> float:
+def il1s(pair: Pair) -> float:
     """The mean over all cells of |x - x'| / (sqrt(2) * deviation of the original column).
 
     IL1s of Mateo-Sanz, Sebé and Domingo-Ferrer (2004), which Yancey, Winkler and Creecy (2002)
     proposed. From 0, nothing changed; lower is better. O(n d) time.
     """
-    pair = as_pair(original, released)
     return _mean(
         [
             float(np.abs(line - twin).mean()) / (np.sqrt(2.0) * deviation)
@@ -170,9 +164,8 @@ class Changes:
     largest_correlation: float
 
 
-def changes(original: ArrayLike | Pair, released: ArrayLike | None = None) -> Changes:
+def changes(pair: Pair) -> Changes:
     """How means, variances, quantiles, totals and correlations changed. O(n d (d + log n)) time."""
-    pair = as_pair(original, released)
     moments = pair.moments
     quantiles = [
         100.0 * float(np.abs(quantiles_of(twin) - quantiles_of(line)).mean()) / deviation
@@ -189,13 +182,12 @@ def changes(original: ArrayLike | Pair, released: ArrayLike | None = None) -> Ch
     )
 
 
-def eigenvalue_distance(original: ArrayLike | Pair, released: ArrayLike | None = None) -> float:
+def eigenvalue_distance(pair: Pair) -> float:
     """100 * sum |l' - l| / sum l over the eigenvalues l, l' of the covariances, in percent.
 
     Covariances are of z-scores by the original's mean and deviation, eigenvalues in descending
     order. From 0, the cloud of records kept its shape; lower is better. O(n d^2 + d^3) time.
     """
-    pair = as_pair(original, released)
     if pair.columns.size == 0:
         return 0.0
     moments = pair.moments
@@ -231,15 +223,6 @@ def _correlations(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
     correlations = covariances / deviations / deviations[:, np.newaxis]
     correlations[wiped] = correlations[:, wiped] = 0.0
     return np.clip(correlations, -1.0, 1.0)
-
-
-def as_pair(original: ArrayLike | Pair, released: ArrayLike | None) -> Pair:
-    """Two tables as a Pair; a Pair stays what it is, so that several measures can share it."""
-    if isinstance(original, Pair):
-        return original
-    if released is None:
-        raise InputError("a release to be judged is missing; pass original and released")
-    return paired(original, released)
 
 
 def quantiles_of(line: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -105,7 +105,8 @@ def measure(
         check_columns(known or (), names)
     evidence = Evidence(
         numbers=numbers,
-        classes=classes,
+        k=classes.k,
+        unique=classes.unique,
         confidential=_counts(confidential, labels) if confidential else None,
         distance=distance,
         importance=importance,
