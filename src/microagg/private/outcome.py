@@ -24,8 +24,7 @@ from microagg.release.output import open_place
 from microagg.table.frames import as_arrow
 from microagg.table.opening import Origin
 
-# How the input was laid out says something of its entries.
-_UNLIKE_ANY = Origin("table", "frame", Reading())
+NO_ORIGIN = Origin("table", "frame", Reading())
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,8 @@ class PrivateRelease:
         table = self.table()
         with (
             open_place(target, self.origin, force) as place,
-            draft_of(table, place, _UNLIKE_ANY) as back,
+            # How the input was laid out says something of its entries.
+            draft_of(table, place, NO_ORIGIN) as back,
         ):
             if not back.complete or not all(back.same.values()):
                 raise PromiseError(
