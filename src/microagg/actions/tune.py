@@ -12,9 +12,8 @@ from microagg.base.arrays import as_labels, as_records
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
-from microagg.measure.interval import disclosure_risk, interval_disclosure, scoring_index
-from microagg.measure.linkage import link
-from microagg.measure.probabilistic_loss import probabilistic_loss
+from microagg.measure.evidence import Evidence
+from microagg.measure.interval import scoring_index
 from microagg.measure.statistics import paired
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
@@ -89,7 +88,6 @@ def tune_proximity(
 
 def score(original: ArrayLike, released: ArrayLike) -> tuple[float, float, float]:
     """SI, DR and IL of a release, in percent (P3M paper, section 2.3)."""
-    pair = paired(original, released)
-    risk = disclosure_risk(link(pair).percent, interval_disclosure(pair).total)
-    loss = probabilistic_loss(pair).total
-    return scoring_index(risk, loss), risk, loss
+    evidence = Evidence(numbers=paired(original, released))
+    loss = evidence.probabilistic_loss.total
+    return scoring_index(evidence.risk, loss), evidence.risk, loss

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from microagg.base.arrays import as_numbers
 from microagg.base.errors import InputError, OptionError
-from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_both
 from microagg.measure.statistics import ByColumn, Pair
 
@@ -40,9 +39,8 @@ def interval_disclosure(
     def judge(a: int) -> None:
         line, twin = pair.original[a], pair.released[a]
         if basis == "rank":
-            ranks, twin_ranks = np.empty(pair.n, np.int64), np.empty(pair.n, np.int64)
-            _rank(line, np.argsort(line), twin, np.argsort(twin), ranks, twin_ranks)
-            line, twin = ranks, twin_ranks
+            ascending = np.sort(line)
+            line, twin = _ranks(line, ascending), _ranks(twin, ascending)
             reach = 2.0 * share * pair.n
         else:
             unit = pair.deviations[a] if basis == "deviation" else line.max() - line.min()
@@ -58,28 +56,9 @@ def interval_disclosure(
     return pair.by_column(shares)
 
 
-@kernel
-def _rank(line, order, twin, twin_order, ranks, twin_ranks):
-    """Ranks among `line`, twice the middle of equals: how many are less, plus less or equal."""
-    n = line.size
-    first = 0
-    while first < n:
-        last = first + 1
-        while last < n and line[order[last]] == line[order[first]]:
-            last += 1
-        for i in range(first, last):
-            ranks[order[i]] = first + last
-        first = last
-    less = 0
-    upto = 0
-    for i in range(n):
-        row = twin_order[i]
-        x = twin[row]
-        while less < n and line[order[less]] < x:
-            less += 1
-        while upto < n and line[order[upto]] <= x:
-            upto += 1
-        twin_ranks[row] = less + upto
+def _ranks(values: NDArray, ascending: NDArray) -> NDArray[np.int64]:
+    """Twice the rank, the middle one of equals: how many are less, plus less or equal."""
+    return np.searchsorted(ascending, values) + np.searchsorted(ascending, values, "right")
 
 
 def disclosure_risk(linkage: float, interval: float) -> float:
@@ -109,13 +88,9 @@ def satisfaction(
     satisfied = total = 0.0
     for a, column in enumerate(pair.columns):
         line, twin = pair.original[a], pair.released[a]
-        deviation = pair.deviations[a]
-        wanted = asked[:, column] * deviation
-        if relative:
-            score = (line - pair.pivots[a]) - pair.means[a]
-            wanted = asked[:, column] * np.abs(score)
+        unit = np.abs(line - pair.pivots[a] - pair.means[a]) if relative else pair.deviations[a]
         weight = weights[:, column]
-        satisfied += float(weight[np.abs(line - twin) >= wanted].sum())
+        satisfied += float(weight[np.abs(line - twin) >= asked[:, column] * unit].sum())
         total += float(weight.sum())
     return min(100.0, 100.0 * satisfied / total) if total > 0.0 else 100.0
 

@@ -53,8 +53,11 @@ def link(pair: Pair, *, known: Sequence[int] | None = None, advance: Advance = s
     records = np.ascontiguousarray(pair.original.T)
     points = np.ascontiguousarray(pair.released[:, firsts].T)
     scales = 1.0 / pair.deviations
-    own = np.empty(n)
-    _own_squares(records, points, labels, scales, own)
+    own = np.zeros(n)
+    # Column by column, as the search does it: equal distances are equal to the last bit.
+    for line, twin, scale in zip(pair.original, pair.released, scales, strict=True):
+        away = (twin - line) * scale
+        own += away * away
     found = nearest(plant(points, scales), records, own, np.bincount(labels), advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
     rows = firsts[found.numbers]
@@ -108,15 +111,3 @@ def _label(keys, table, labels):
                 labels[i] = labels[row]
                 break
             slot = (slot + np.uint64(1)) & mask
-
-
-@kernel
-def _own_squares(records, points, labels, scales, squares):
-    """The squared distance to the own released point, summed as the search does it."""
-    n, d = records.shape
-    for i in range(n):
-        square = 0.0
-        for a in range(d):
-            away = (points[labels[i], a] - records[i, a]) * scales[a]
-            square += away * away
-        squares[i] = square

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.measure.statistics import QUANTILES, Pair, quantiles_of, upper
+from microagg.measure.statistics import QUANTILES, Pair, correlations_of, quantiles_of, upper
 
 _ROUNDING = 1e-12
 
@@ -49,21 +49,20 @@ def probabilistic_loss(pair: Pair) -> ProbabilisticLoss:
     if pair.columns.size == 0:
         return ProbabilisticLoss(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     n = pair.n
-    moments = pair.moments
-    covariances, twins = moments.covariances, moments.released_covariances
+    means, covariances, twins = pair.moments
     squares = np.square(pair.scores[0])
     fourth = squares @ squares.T / n
-    quantiles = [_shares_apart(*lines) for lines in zip(pair.original, pair.released, strict=True)]
+    quantiles = [_shares_apart(line, twin) for line, twin, _ in pair.lines()]
     single = (
         _cost(np.array(quantiles), QUANTILES * (1.0 - QUANTILES), n),
-        _cost(moments.released_means, np.diag(covariances), n),
+        _cost(means, np.diag(covariances), n),
         _cost(np.diag(twins - covariances), np.diag(fourth) - 1.0, n),
     )
     if pair.columns.size == 1:
         return ProbabilisticLoss(float(np.mean(single)), *single, 0.0, 0.0)
     third = (squares * pair.scores[0]) @ pair.scores[0].T / n
     kurtosis = np.diag(fourth)
-    rho = moments.correlations
+    rho = correlations_of(covariances)
     of_rho = (
         fourth * (1.0 + rho**2 / 2.0)
         + rho**2 / 4.0 * (kurtosis + kurtosis[:, np.newaxis])
@@ -72,7 +71,7 @@ def probabilistic_loss(pair: Pair) -> ProbabilisticLoss:
     pairs = upper(pair)
     double = (
         _cost((twins - covariances)[pairs], (fourth - covariances**2)[pairs], n),
-        _cost((moments.released_correlations - rho)[pairs], of_rho[pairs], n),
+        _cost((correlations_of(twins) - rho)[pairs], of_rho[pairs], n),
     )
     return ProbabilisticLoss(float(np.mean(single + double)), *single, *double)
 

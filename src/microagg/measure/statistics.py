@@ -6,7 +6,7 @@ equal have no such scale and nothing to tell about anybody: they are left out of
 count as unchanged where there is one figure for each column.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -45,12 +45,16 @@ class Pair:
         return self._scored(self.original), self._scored(self.released)
 
     @cached_property
-    def moments(self) -> "Moments":
-        """Means and covariances, which several measures share."""
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of z-scores: the released means, the original and the released covariances."""
         scores, twins = self.scores
         means = twins.mean(axis=1) if len(twins) else np.empty(0)
         centred = twins - means[:, np.newaxis]
-        return Moments(means, scores @ scores.T / self.n, centred @ centred.T / self.n)
+        return means, scores @ scores.T / self.n, centred @ centred.T / self.n
+
+    def lines(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], float]]:
+        """Original values, released values and deviation, column by column."""
+        return zip(self.original, self.released, self.deviations, strict=True)
 
     def _scored(self, lines: NDArray[np.float64]) -> NDArray[np.float64]:
         scored = lines - self.pivots[:, np.newaxis]
@@ -122,7 +126,7 @@ def release_loss(pair: Pair) -> ByColumn:
     `information_loss` of the groups. O(n d) time.
     """
     losses = []
-    for line, twin, deviation in zip(pair.original, pair.released, pair.deviations, strict=True):
+    for line, twin, deviation in pair.lines():
         away = (line - twin) / deviation
         losses.append(100.0 * float(np.dot(away, away)) / pair.n)
     return pair.by_column(losses)
@@ -137,9 +141,7 @@ def il1s(pair: Pair) -> float:
     return _mean(
         [
             float(np.abs(line - twin).mean()) / (np.sqrt(2.0) * deviation)
-            for line, twin, deviation in zip(
-                pair.original, pair.released, pair.deviations, strict=True
-            )
+            for line, twin, deviation in pair.lines()
         ]
     )
 
@@ -166,17 +168,23 @@ class Changes:
 
 def changes(pair: Pair) -> Changes:
     """How means, variances, quantiles, totals and correlations changed. O(n d (d + log n)) time."""
-    moments = pair.moments
+    means, covariances, released_covariances = pair.moments
     quantiles = [
         100.0 * float(np.abs(quantiles_of(twin) - quantiles_of(line)).mean()) / deviation
-        for line, twin, deviation in zip(pair.original, pair.released, pair.deviations, strict=True)
+        for line, twin, deviation in pair.lines()
     ]
-    apart = np.abs(moments.released_correlations - moments.correlations)[upper(pair)]
+    totals = [
+        100.0 * float((twin - line).sum()) / float(np.abs(line).sum())
+        for line, twin, _ in pair.lines()
+    ]
+    apart = np.abs(correlations_of(released_covariances) - correlations_of(covariances))[
+        upper(pair)
+    ]
     return Changes(
-        means=pair.per_column(100.0 * moments.released_means),
-        variances=pair.per_column(100.0 * (np.diag(moments.released_covariances) - 1.0)),
+        means=pair.per_column(100.0 * means),
+        variances=pair.per_column(100.0 * (np.diag(released_covariances) - 1.0)),
         quantiles=pair.per_column(quantiles),
-        totals=pair.per_column([_total_change(pair, a) for a in range(pair.columns.size)]),
+        totals=pair.per_column(totals),
         correlations=_mean(apart),
         largest_correlation=float(apart.max()) if apart.size else 0.0,
     )
@@ -190,32 +198,12 @@ def eigenvalue_distance(pair: Pair) -> float:
     """
     if pair.columns.size == 0:
         return 0.0
-    moments = pair.moments
-    before = np.linalg.eigvalsh(moments.covariances)
-    after = np.linalg.eigvalsh(moments.released_covariances)
+    before, after = map(np.linalg.eigvalsh, pair.moments[1:])
     return 100.0 * float(np.abs(after - before).sum() / before.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Means, covariances and correlations of z-scores by the original's mean and deviation."""
-
-    released_means: NDArray[np.float64]
-    covariances: NDArray[np.float64]
-    released_covariances: NDArray[np.float64]
-
-    @property
-    def correlations(self) -> NDArray[np.float64]:
-        """Of the originals."""
-        return _correlations(self.covariances)
-
-    @property
-    def released_correlations(self) -> NDArray[np.float64]:
-        """Of the release."""
-        return _correlations(self.released_covariances)
-
-
-def _correlations(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
+def correlations_of(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The correlations that go with covariances; 0 for a column that is constant."""
     deviations = np.sqrt(np.diag(covariances))
     # What is left of a constant column is rounding.
     wiped = deviations <= 1e-12
@@ -235,12 +223,6 @@ def quantiles_of(line: NDArray[np.float64]) -> NDArray[np.float64]:
 def upper(pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Each pair of different columns once."""
     return np.triu_indices(pair.columns.size, 1)
-
-
-def _total_change(pair: Pair, a: int) -> float:
-    line, twin = pair.original[a], pair.released[a]
-    change = float((twin - line).sum())
-    return 100.0 * change / float(np.abs(line).sum())
 
 
 def _mean(figures: Sequence[float] | NDArray) -> float:
