@@ -5,10 +5,8 @@ from hypothesis import strategies as st
 
 from microagg.base.errors import InputError, OptionError
 from microagg.measure.interval import (
-    disclosure_risk,
     interval_disclosure,
     satisfaction,
-    scoring_index,
 )
 from microagg.measure.linkage import link
 from microagg.measure.statistics import paired
@@ -39,11 +37,6 @@ def test_sdid_is_about_deviations():
     assert interval_disclosure(paired(X, R), 5.4).total == 75.0
     assert interval_disclosure(paired(X, X)).total == 100.0
     assert interval_disclosure(paired(X, X), links=np.array([1, 1, 1, 1])).total == 25.0
-
-
-def test_combinations():
-    assert disclosure_risk(10.0, 30.0) == 20.0
-    assert scoring_index(20.0, 40.0) == 30.0
 
 
 @given(releases(20), st.sampled_from(["one", "column", "cell"]), st.booleans(), st.integers(0, 99))

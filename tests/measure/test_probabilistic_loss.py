@@ -5,13 +5,8 @@ import pytest
 from hypothesis import given
 
 import microagg
-from microagg.measure.interval import (
-    disclosure_risk,
-    interval_disclosure,
-    satisfaction,
-    scoring_index,
-)
-from microagg.measure.linkage import link
+from microagg.measure.evidence import Evidence
+from microagg.measure.interval import satisfaction
 from microagg.measure.probabilistic_loss import probabilistic_loss
 from microagg.measure.statistics import paired
 from tests.measure.test_linkage import releases
@@ -57,8 +52,7 @@ def test_tables_of_the_paper(name):
     for k, index, level in zip((3, 4, 5, 10), *PUBLISHED[name], strict=True):
         means = np.asarray(microagg.aggregate(X, microagg.partition(X, k, "mdav")))
         R = X.mean(axis=0) + (means - X.mean(axis=0)) * (X.std(axis=0) / means.std(axis=0))
-        risk = disclosure_risk(link(paired(X, R)).percent, interval_disclosure(paired(X, R)).total)
-        assert scoring_index(risk, probabilistic_loss(paired(X, R)).total) == pytest.approx(
-            index, abs=1.2
-        )
+        found = Evidence(numbers=paired(X, R))
+        assert found.risk == (found.links.percent + found.interval.total) / 2.0
+        assert found.scoring_index == pytest.approx(index, abs=1.2)
         assert satisfaction(paired(X, R), 0.1) == pytest.approx(level, abs=0.1)

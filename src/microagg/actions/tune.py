@@ -13,7 +13,6 @@ from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
 from microagg.measure.evidence import Evidence
-from microagg.measure.interval import scoring_index
 from microagg.measure.statistics import paired
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
@@ -89,5 +88,4 @@ def tune_proximity(
 def score(original: ArrayLike, released: ArrayLike) -> tuple[float, float, float]:
     """SI, DR and IL of a release, in percent (P3M paper, section 2.3)."""
     evidence = Evidence(numbers=paired(original, released))
-    loss = evidence.probabilistic_loss.total
-    return scoring_index(evidence.risk, loss), evidence.risk, loss
+    return evidence.scoring_index, evidence.risk, evidence.probabilistic_loss.total

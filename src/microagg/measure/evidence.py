@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from microagg.base.progress import Advance, silent
 from microagg.measure.anonymity import ConfidentialCounts, Diversity, Summary
-from microagg.measure.interval import disclosure_risk, interval_disclosure
+from microagg.measure.interval import interval_disclosure
 from microagg.measure.linkage import Linkage, link
 from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
 from microagg.measure.statistics import ByColumn, Changes, Pair, changes, release_loss
@@ -56,8 +56,13 @@ class Evidence:
 
     @property
     def risk(self) -> float:
-        """Linkage and interval disclosure in one figure."""
-        return disclosure_risk(self.links.percent, self.interval.total)
+        """DR = (DLD + SDID) / 2 (P3M paper, section 2.3)."""
+        return (self.links.percent + self.interval.total) / 2.0
+
+    @property
+    def scoring_index(self) -> float:
+        """SI = (DR + PIL) / 2 (P3M paper, equation 12)."""
+        return (self.risk + self.probabilistic_loss.total) / 2.0
 
     @cached_property
     def loss(self) -> ByColumn:

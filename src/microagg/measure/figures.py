@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Literal
 
 from microagg.measure.evidence import Evidence
-from microagg.measure.interval import interval_disclosure, satisfaction, scoring_index
+from microagg.measure.interval import interval_disclosure, satisfaction
 from microagg.measure.statistics import eigenvalue_distance, il1s
 
 Value = float | list[float] | dict[str, float]
@@ -275,7 +275,7 @@ FIGURES: tuple[Figure, ...] = (
         "Scoring index",
         "SI = (DR + PIL) / 2",
         "Risk and loss in one figure.",
-        lambda evidence: scoring_index(evidence.risk, evidence.probabilistic_loss.total),
+        lambda evidence: evidence.scoring_index,
     ),
     Figure(
         "satisfaction",

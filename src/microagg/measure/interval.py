@@ -61,16 +61,6 @@ def _ranks(values: NDArray, ascending: NDArray) -> NDArray[np.int64]:
     return np.searchsorted(ascending, values) + np.searchsorted(ascending, values, "right")
 
 
-def disclosure_risk(linkage: float, interval: float) -> float:
-    """DR = (DLD + ID) / 2, in percent: 0 to 100, lower is better (P3M paper, section 2.3)."""
-    return (linkage + interval) / 2.0
-
-
-def scoring_index(risk: float, loss: float) -> float:
-    """SI = (DR + IL) / 2, in percent: lower is better (P3M paper, equation 12; IL is PIL there)."""
-    return (risk + loss) / 2.0
-
-
 def satisfaction(
     pair: Pair, distance: ArrayLike, importance: ArrayLike = 1.0, *, relative: bool = False
 ) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.measure.statistics import QUANTILES, Pair, correlations_of, quantiles_of, upper
+from microagg.measure.statistics import QUANTILES, Pair, correlations_of, quantiles_of
 
 _ROUNDING = 1e-12
 
@@ -68,7 +68,7 @@ def probabilistic_loss(pair: Pair) -> ProbabilisticLoss:
         + rho**2 / 4.0 * (kurtosis + kurtosis[:, np.newaxis])
         - rho * (third + third.T)
     )
-    pairs = upper(pair)
+    pairs = np.triu_indices(pair.columns.size, 1)
     double = (
         _cost((twins - covariances)[pairs], (fourth - covariances**2)[pairs], n),
         _cost((correlations_of(twins) - rho)[pairs], of_rho[pairs], n),

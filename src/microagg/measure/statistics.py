@@ -177,9 +177,8 @@ def changes(pair: Pair) -> Changes:
         100.0 * float((twin - line).sum()) / float(np.abs(line).sum())
         for line, twin, _ in pair.lines()
     ]
-    apart = np.abs(correlations_of(released_covariances) - correlations_of(covariances))[
-        upper(pair)
-    ]
+    apart = np.abs(correlations_of(released_covariances) - correlations_of(covariances))
+    apart = apart[np.triu_indices(pair.columns.size, 1)]
     return Changes(
         means=pair.per_column(100.0 * means),
         variances=pair.per_column(100.0 * (np.diag(released_covariances) - 1.0)),
@@ -218,11 +217,6 @@ def quantiles_of(line: NDArray[np.float64]) -> NDArray[np.float64]:
     # Whole numbers decide, lest 0.15 * 20 be more than 3.
     places = -(-np.arange(1, 20) * line.size // 20) - 1
     return np.partition(line, np.unique(places))[places]
-
-
-def upper(pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each pair of different columns once."""
-    return np.triu_indices(pair.columns.size, 1)
 
 
 def _mean(figures: Sequence[float] | NDArray) -> float:
