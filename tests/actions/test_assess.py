@@ -6,10 +6,10 @@ import pytest
 
 import microagg
 from microagg.base.errors import InputError, MicroaggError, OptionError
-from microagg.measure.anonymity import closeness, diversity
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import judge
 from microagg.measure.statistics import paired
+from tests.measure.test_anonymity import counts_of
 from tests.naive import protect as naive
 
 NUMBERS = ["height", "income"]
@@ -71,13 +71,16 @@ def test_figures_are_those_of_the_measures():
     labels = pd.factorize(pd.Series(rows))[0]
     codes = pd.factorize(table["illness"])[0]
     illness = found.confidential["illness"]
-    assert illness["diversity"]["distinct"]["least"] == diversity(codes, labels).distinct.least
-    apart = closeness(codes, labels, ordered=False)
+    assert (
+        illness["diversity"]["distinct"]["least"]
+        == counts_of(codes, labels).diversity().distinct.least
+    )
+    apart = counts_of(codes, labels, ordered=False).closeness()
     assert illness["closeness"]["largest"] == pytest.approx(apart.largest)
     assert found.figures["diversity"]["illness"] == illness["diversity"]["distinct"]["least"]
     assert found.figures["closeness"]["illness"] == illness["closeness"]["largest"]
     assert found.confidential["cost"]["closeness"]["largest"] == pytest.approx(
-        closeness(table["cost"].to_numpy(), labels).largest
+        counts_of(table["cost"].to_numpy(), labels).closeness().largest
     )
 
 
@@ -228,6 +231,7 @@ def test_orders_that_a_column_brings_along():
         (lambda t: t, {"key": "idd"}, OptionError, "did you mean 'id'"),
         (lambda t: t.assign(id=1), {"key": "id"}, InputError, "missing or repeated in the rel"),
         (lambda t: t.assign(id=t["id"] + 4711), {"key": "id"}, InputError, "36 records of the rel"),
+        (lambda t: t.assign(height=1), {"known": []}, OptionError, "known must name at least one"),
         (lambda t: t.assign(height=1), {"known": ["city"]}, OptionError, "no column 'city'"),
         (lambda t: t.assign(height=1), {"confidential": "ilness"}, OptionError, "'illness'"),
         (lambda _: {"x": 4711}, {}, InputError, "type dict"),

@@ -6,11 +6,10 @@ from microagg.measure import evidence as module
 from microagg.measure.anonymity import ConfidentialCounts
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
-from microagg.measure.interval import satisfaction, sdid
+from microagg.measure.interval import interval_disclosure, satisfaction
 from microagg.measure.linkage import link
 from microagg.measure.probabilistic_loss import probabilistic_loss
 from microagg.measure.statistics import paired
-from microagg.table.classes import Classes
 
 
 @pytest.fixture
@@ -24,17 +23,18 @@ def test_every_figure_whose_needs_are_met(tables):
     X, R, groups = tables
     pair = paired(X, R)
     counts = ConfidentialCounts()
-    counts.add(np.arange(60) % 7, groups)
+    counts.add(np.arange(60) % 7, groups.labels)
     everything = Evidence(
         numbers=pair,
-        classes=Classes.of(groups.sizes),
+        k=4,
+        unique=0,
         confidential={"illness": counts},
         distance=0.1,
     )
     assert list(judge(everything)) == [figure.name for figure in FIGURES]
     assert judge(Evidence()) == {}
     assert "satisfaction" not in judge(Evidence(numbers=pair))
-    assert judge(Evidence(classes=Classes.of(groups.sizes))) == {"k": 4, "unique_records": 0}
+    assert judge(Evidence(k=4, unique=0)) == {"k": 4, "unique_records": 0}
     assert judge(Evidence(confidential={"illness": counts})).keys() == {"diversity", "closeness"}
 
 
@@ -55,10 +55,10 @@ def test_work_is_shared_without_changing_it(tables, monkeypatch):
     )
     assert calls == [1]
     assert shares[-1] == 1.0
-    assert figures["linkage"] == link(X, R, known=[0, 2]).percent
-    assert figures["interval"] == sdid(X, R, 10.0).total
-    assert figures["probabilistic_loss"] == probabilistic_loss(X, R).total
-    assert figures["satisfaction"] == satisfaction(X, R, [0.1, 0.2, 0.3])
+    assert figures["linkage"] == link(paired(X, R), known=[0, 2]).percent
+    assert figures["interval"] == interval_disclosure(paired(X, R), 10.0).total
+    assert figures["probabilistic_loss"] == probabilistic_loss(paired(X, R)).total
+    assert figures["satisfaction"] == satisfaction(paired(X, R), [0.1, 0.2, 0.3])
 
 
 def test_what_a_person_reads():

@@ -6,6 +6,13 @@ from hypothesis import strategies as st
 import microagg
 from microagg.measure.linkage import link
 from microagg.measure.linkage_parts import Links
+from microagg.measure.statistics import paired
+
+
+def placed(originals, own):
+    links = Links(originals)
+    links.place(np.arange(len(own)), own)
+    return links
 
 
 def by_definition(originals, own, centres, sizes):
@@ -39,7 +46,7 @@ def releases(draw):
 @settings(max_examples=150, deadline=None)
 def test_by_definition(release, when, random):
     originals, labels, centres, sizes, cuts = release
-    links = Links(originals, centres[labels] if when == "before" else None)
+    links = placed(originals, centres[labels]) if when == "before" else Links(originals)
     parts = list(zip(np.split(centres, cuts), np.split(sizes, cuts), strict=True))
     random.shuffle(parts)
     half = np.arange(len(originals))[::2]
@@ -61,15 +68,15 @@ def test_as_for_a_whole_table(threads):
     centres = R[np.unique(groups.labels, return_index=True)[1]]
     for count in (1, 2):
         threads(count)
-        links = Links(X, R)
+        links = placed(X, R)
         for start in range(0, len(centres), 100):
             links.add(centres[start : start + 100], groups.sizes[start : start + 100])
-        assert links.expected == pytest.approx(link(X, R).expected)
+        assert links.expected == pytest.approx(link(paired(X, R)).expected)
 
 
 def test_what_is_sure():
     X = np.arange(10.0)[:, np.newaxis]
-    links = Links(X, X)
+    links = placed(X, X)
     assert links.expected == 0.0  # nothing was published yet
     links.add(X, np.full(10, 4))
     links.add(X[:0], np.empty(0, np.int64))

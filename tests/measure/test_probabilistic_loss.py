@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 
 import microagg
-from microagg.measure.interval import disclosure_risk, satisfaction, scoring_index, sdid
-from microagg.measure.linkage import link
+from microagg.measure.evidence import Evidence
+from microagg.measure.interval import satisfaction
 from microagg.measure.probabilistic_loss import probabilistic_loss
+from microagg.measure.statistics import paired
 from tests.measure.test_linkage import releases
 from tests.naive import measures
 from tests.reference import load
@@ -16,7 +17,7 @@ from tests.reference import load
 @given(releases())
 def test_against_the_definition(pair):
     X, R = pair
-    found = list(astuple(probabilistic_loss(X, R)))
+    found = list(astuple(probabilistic_loss(paired(X, R))))
     if not measures.varying(X):
         assert found == [0.0] * 6
         return
@@ -27,14 +28,14 @@ def test_against_the_definition(pair):
 
 def test_the_ends_of_the_scale():
     X = np.random.default_rng(0).normal(size=(500, 3))
-    assert probabilistic_loss(X, X).total == pytest.approx(0.0, abs=1e-6)
-    moved = probabilistic_loss(X, X + 100.0)
+    assert probabilistic_loss(paired(X, X)).total == pytest.approx(0.0, abs=1e-6)
+    moved = probabilistic_loss(paired(X, X + 100.0))
     assert moved.means == pytest.approx(100.0)
     assert moved.quantiles > 99.0
     assert moved.covariances == pytest.approx(0.0, abs=1e-4)
     # One standard error of the mean costs what one deviation of the normal distribution holds.
     shifted = X + X.std(axis=0) / np.sqrt(500)
-    assert probabilistic_loss(X, shifted).means == pytest.approx(68.2689, abs=1e-3)
+    assert probabilistic_loss(paired(X, shifted)).means == pytest.approx(68.2689, abs=1e-3)
 
 
 # Scoring index and satisfaction of MDAV for k = 3, 4, 5, 10: tables 4 and 2 of the P3M paper.
@@ -51,6 +52,7 @@ def test_tables_of_the_paper(name):
     for k, index, level in zip((3, 4, 5, 10), *PUBLISHED[name], strict=True):
         means = np.asarray(microagg.aggregate(X, microagg.partition(X, k, "mdav")))
         R = X.mean(axis=0) + (means - X.mean(axis=0)) * (X.std(axis=0) / means.std(axis=0))
-        risk = disclosure_risk(link(X, R).percent, sdid(X, R).total)
-        assert scoring_index(risk, probabilistic_loss(X, R).total) == pytest.approx(index, abs=1.2)
-        assert satisfaction(X, R, 0.1) == pytest.approx(level, abs=0.1)
+        found = Evidence(numbers=paired(X, R))
+        assert found.risk == (found.links.percent + found.interval.total) / 2.0
+        assert found.scoring_index == pytest.approx(index, abs=1.2)
+        assert satisfaction(paired(X, R), 0.1) == pytest.approx(level, abs=0.1)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microagg.measure.anonymity import ConfidentialCounts, classes
+from microagg.measure.anonymity import ConfidentialCounts
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
+from microagg.measure.linkage import classes
 from microagg.measure.statistics import paired
-from microagg.table.classes import Classes
 from tests.measure.test_linkage import releases
 from tests.naive import measures
 
@@ -26,7 +26,8 @@ def evidence(X, R, confidential, distance=0.1):
         each.add(confidential, labels)
     return Evidence(
         numbers=paired(X, R),
-        classes=Classes.of(sizes),
+        k=int(sizes.min()),
+        unique=int((sizes == 1).sum()),
         confidential=counts,
         distance=distance,
     )
@@ -47,7 +48,7 @@ def test_it_says_what_it_is(figure):
     assert figure.formula
     assert figure.description.endswith(".")
     assert figure.range[0] < figure.range[1]
-    assert set(figure.needs) <= {"numbers", "classes", "confidential", "distance"}
+    assert set(figure.needs) <= {"numbers", "k", "unique", "confidential", "distance"}
     assert figure.needs
     assert not figure.of_sample or figure.needs == ("numbers",)
 

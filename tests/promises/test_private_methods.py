@@ -309,7 +309,7 @@ def test_the_expected_noise_is_that_of_the_sensitivity(name):
     setting, k = Setting(240, [1.0, 5.0], [1000.0, 500.0]), METHODS[name].only_k or 12
     columns = zip(setting.widths, setting.shares, strict=True)
     scales = [METHODS[name].sensitivity(w, 240 // k) / (k * share) for w, share in columns]
-    noise = METHODS[name].cost(setting).at(k).noise
+    noise = METHODS[name].error(k, setting).noise
     assert noise == pytest.approx(2 * 240 * sum(scale**2 for scale in scales))
 
 

@@ -4,7 +4,7 @@ import math
 
 from microagg.columns.told import Attribute, Bar, Correlations
 from microagg.report.comparison import Choice, Comparison
-from microagg.report.story import Fact, Figure, Story
+from microagg.report.story import Figure, Story
 
 RECORDS = 3000
 NASTY = "<script>alert(1)</script>\"'&"
@@ -160,10 +160,10 @@ confidential = ["diagnosis", "stay_days", "cost"]
 def patients(told=True, verdict=True, **changes):
     """The story of a release of invented patients; `told` for the board, else for everybody."""
     facts = (
-        Fact("patients", RECORDS),
-        Fact("fewest who look alike (k = 5 was asked)", 5),
-        Fact("groups", 587),
-        Fact("highest chance to single out a patient", "1 in 5"),
+        ("patients", RECORDS),
+        ("fewest who look alike (k = 5 was asked)", 5),
+        ("groups", 587),
+        ("highest chance to single out a patient", "1 in 5"),
     )
     certificate = (
         ("Release, SHA-256", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
@@ -171,7 +171,7 @@ def patients(told=True, verdict=True, **changes):
         ("Columns checked", "age, height_cm, weight_kg, income, distance_km"),
     )
     if told:
-        facts += (Fact("information loss", "4.8 %"), Fact("direct identifiers removed", 2))
+        facts += (("information loss", "4.8 %"), ("direct identifiers removed", 2))
         certificate += (
             ("Input, SHA-256", "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"),
         )

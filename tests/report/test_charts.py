@@ -144,7 +144,7 @@ def test_the_map_fills_the_points_that_none_beats():
         Choice("worse", "a", 5, 2.0, 1.0),
         Choice("other", "b", 3, 0.5, 9.0),
     )
-    chart = risk_utility_map(points, recommended="best")
+    chart = risk_utility_map(points, "risk, %", recommended="best")
     circles = {each.find("title").text: each for each in ET.fromstring(chart).iter("circle")
                if each.find("title") is not None}  # fmt: skip
     kinds = {told.split(":")[0]: each.get("class") for told, each in circles.items()}
@@ -159,7 +159,7 @@ figure = st.floats(0, 1e6)
 @given(st.lists(st.builds(Choice, st.just("a, k = 3"), st.just("a"), st.just(3), figure, figure)))
 @example([Choice("a, k = 3", "a", 3, 5e-324, 1.0)])
 def test_any_points_can_be_mapped(points):
-    assert_everything_is_inside(risk_utility_map(points))
+    assert_everything_is_inside(risk_utility_map(points, "risk, %"))
 
 
 def test_a_constant_column():

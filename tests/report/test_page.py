@@ -70,7 +70,7 @@ def test_everything_told_is_on_the_page():
     told += [*story.notes, story.recipe, story.reproduce, story.software, story.made]
     told += [text for row in (*story.roles, *story.certificate) for text in row]
     told += [figure.meaning for figure in story.figures]
-    told += [fact.label for fact in story.facts] + [each.name for each in story.attributes]
+    told += [label for label, _ in story.facts] + [each.name for each in story.attributes]
     for text in told:
         assert text in words
     assert "The promise is kept" in words

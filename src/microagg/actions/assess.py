@@ -49,7 +49,8 @@ def assess(
     with watch("reading", progress) as advance:
         before = open_table(original, settings, advance=lambda share: advance(share / 2))
         after = open_table(released, settings, advance=lambda share: advance(0.5 + share / 2))
-    confidential, known = _as_list(confidential), None if known is None else _as_list(known)
+    confidential = _as_list(confidential)
+    known = None if known is None else _some(known, "known")
     tables = _Tables(before, after, _rows_by_key(before, after, key))
     names = _judged_columns(tables, quasi_identifiers, key)
     for table in (before, after):
@@ -149,11 +150,15 @@ def _as_list(names: Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
+def _some(names: Sequence[str], setting: str) -> list[str]:
+    if not names:
+        raise OptionError(f"{setting} must name at least one column")
+    return _as_list(names)
+
+
 def _judged_columns(tables: _Tables, given: Sequence[str] | None, key: str | None) -> list[str]:
     if given is not None:
-        if not given:
-            raise OptionError("quasi_identifiers must name at least one column")
-        return _as_list(given)
+        return _some(given, "quasi_identifiers")
     before, after = tables.before.frame.names, tables.after.frame.names
     common = [name for name in after if name in before and name != key]
     changed = [name for name in common if tables.changed(name)]

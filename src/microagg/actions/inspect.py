@@ -75,8 +75,8 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     Roles are guessed from names and values: a suggestion to think about, not a decision.
     """
     settings = ReadingSettings(**reading).as_reading()
-    with watch("reading", progress) as report:
-        source = open_table(table, settings, advance=report)
+    with watch("reading", progress) as advance:
+        source = open_table(table, settings, advance=advance)
     columns = tuple(_view(source, name) for name in source.frame.names)
     known = [column.name for column in columns if column.role == "quasi-identifier"]
     unique = None
@@ -92,49 +92,34 @@ def _view(source: Opened, name: str) -> ColumnView:
     except MicroaggError as problem:
         return ColumnView(name, "unclear", 0, 0, "look at it", str(problem))
     distinct = _distinct(array)
-    missing = array.null_count
-    rows = len(array)
     try:
         column = encode(name, array, declared_missing=source.declared_missing(name, array))
     except MicroaggError as problem:
-        return ColumnView(name, "unclear", distinct, missing, "look at it", str(problem))
-    if column.missing is not None:
-        missing = int(column.missing.sum())
-    role, reason = _role(name, column, distinct, rows - missing)
+        return ColumnView(name, "unclear", distinct, array.null_count, "look at it", str(problem))
+    missing = array.null_count if column.missing is None else int(column.missing.sum())
+    role, reason = _role(name, column, distinct, len(array) - missing)
     return ColumnView(name, column.kind, distinct, missing, role, reason)
 
 
 def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, str]:
     words = re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
-    unique = present > 0 and distinct >= _MOSTLY_UNIQUE * present and present > 1
-    rules: tuple[tuple[bool, str, str], ...] = (
-        (distinct <= 1, "other", "it has the same value everywhere"),
-        (
-            unique and column.kind in ("nominal", "integer") and _named(words, "identifier"),
-            "identifier",
-            "nearly every record has its own value, and it is named like an identifier",
-        ),
-        (
-            unique and column.kind == "nominal",
-            "identifier",
-            "nearly every record has its own text",
-        ),
-        (_named(words, "confidential"), "confidential", "it is named like something private"),
-        (_named(words, "quasi-identifier"), "quasi-identifier", "others often know it"),
-        (
-            _named(words, "identifier") and not column.numeric,
-            "identifier",
-            "it is named like an identifier",
-        ),
-        (
-            column.kind == "continuous" or (column.numeric and distinct > _FEW_VALUES),
-            "quasi-identifier",
-            "numbers with many values single people out",
-        ),
-    )
-    for holds, role, reason in rules:
-        if holds:
-            return role, reason
+    unique = present > 1 and distinct >= _MOSTLY_UNIQUE * present
+    text, whole, real = map(column.traits.is_default_for, (pa.string(), pa.int64(), pa.float64()))
+    if distinct <= 1:
+        return "other", "it has the same value everywhere"
+    if unique and (text or whole) and _named(words, "identifier"):
+        reason = "nearly every record has its own value, and it is named like an identifier"
+        return "identifier", reason
+    if unique and text:
+        return "identifier", "nearly every record has its own text"
+    if _named(words, "confidential"):
+        return "confidential", "it is named like something private"
+    if _named(words, "quasi-identifier"):
+        return "quasi-identifier", "others often know it"
+    if _named(words, "identifier") and not column.numeric:
+        return "identifier", "it is named like an identifier"
+    if real or (column.numeric and distinct > _FEW_VALUES):
+        return "quasi-identifier", "numbers with many values single people out"
     return "other", "few values, and nothing in its name"
 
 

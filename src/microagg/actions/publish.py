@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from microagg.actions.estimate import Estimate, estimate
 from microagg.actions.protect import protect
@@ -38,14 +39,14 @@ class Publication:
     """What is to be made of a table, and where it goes.
 
     source, output: addresses, as of `protect` and `Release.write`; prove: as of `protect`.
-    report: where a page goes; public: it shows only what the release shows.
-    save_recipe: where the settings go; force: replace what is there.
+    where: the settings of `Where` by name. report: where a page goes; public: it shows only what
+    the release shows. save_recipe: where the settings go; force: replace what is there.
     """
 
     source: str
     output: str
     recipe: Recipe
-    where: Where
+    where: Mapping[str, Any]
     report: Path | None = None
     public: bool = False
     save_recipe: Path | None = None
@@ -55,7 +56,7 @@ class Publication:
     def make(self, progress: bool | None = None) -> Outcome:
         """Make it. What would be refused at the end is refused before any work is done."""
         started, compiled = time.perf_counter(), seconds_compiling()
-        where = self._settled()
+        where = self._settled(Where(**self.where))
         with library_prints_to_stderr():
             release = protect(
                 self.source,
@@ -79,19 +80,20 @@ class Publication:
 
     def estimate(self, progress: bool | None = None) -> Estimate:
         """What making it would do and cost; writes nothing, so its outputs need no names yet."""
-        where = self._settled() if self.output else self.where
+        where = Where(**self.where)
+        where = self._settled(where) if self.output else where
         return estimate(self.source, self.recipe, where, prove=self.prove, progress=progress)
 
-    def _settled(self) -> Where:
+    def _settled(self, where: Where) -> Where:
         """Where it is made, once it is clear that its outputs can be written."""
-        engine = self.where.settled(self.source)
+        engine = where.settled(self.source)
         others = [path for path in (self.report, self.save_recipe) if path is not None]
         refuse_outputs(self.source, self.output, others, self.force, folder=engine == "spark")
-        work = self.where.work
+        work = where.work
         if engine == "disk" and self.output != STANDARD_STREAM:
             format_in_parts(self.output, "written")
             work = work or work_path(Path(self.output))
-        return replace(self.where, engine=engine, work=work)
+        return replace(where, engine=engine, work=work)
 
     def _files(self, folder: bool) -> dict[str, str]:
         to_stream = self.output == STANDARD_STREAM

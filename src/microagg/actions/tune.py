@@ -12,10 +12,8 @@ from microagg.base.arrays import as_labels, as_records
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
-from microagg.measure.interval import disclosure_risk, scoring_index, sdid
-from microagg.measure.linkage import link
-from microagg.measure.probabilistic_loss import probabilistic_loss
-from microagg.measure.statistics import as_pair
+from microagg.measure.evidence import Evidence
+from microagg.measure.statistics import paired
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 
@@ -70,9 +68,9 @@ def tune_proximity(
     numbers = as_records(X, "X")
     groups_of, _ = as_labels(labels, len(numbers))
     grid = []
-    with watch("tuning proximity", progress) as report:
+    with watch("tuning proximity", progress) as advance:
         for done, (alpha, distance) in enumerate(settings):
-            report(done / len(settings))
+            advance(done / len(settings))
             moved = proximity_centroids(
                 numbers,
                 groups_of,
@@ -82,14 +80,12 @@ def tune_proximity(
                 solution=solution,
             )
             grid.append(ProximityTrial(alpha, distance, *score(numbers, moved.values)))
-        report(1.0)
+        advance(1.0)
     best = min(grid, key=lambda trial: trial.scoring_index)
     return ProximityTuning(**asdict(best), grid=tuple(grid))
 
 
 def score(original: ArrayLike, released: ArrayLike) -> tuple[float, float, float]:
     """SI, DR and IL of a release, in percent (P3M paper, section 2.3)."""
-    pair = as_pair(original, released)
-    risk = disclosure_risk(link(pair).percent, sdid(pair).total)
-    loss = probabilistic_loss(pair).total
-    return scoring_index(risk, loss), risk, loss
+    evidence = Evidence(numbers=paired(original, released))
+    return evidence.scoring_index, evidence.risk, evidence.probabilistic_loss.total

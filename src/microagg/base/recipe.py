@@ -203,13 +203,7 @@ class Recipe(_Model):
     @model_validator(mode="after")
     def _agree(self) -> Self:
         _check_roles(self)
-        for setting in ("kinds", "orders", "attribute_weights"):
-            _check_named(self, setting, getattr(self, setting))
-        if isinstance(self.decimals, dict):
-            _check_named(self, "decimals", self.decimals)
-        for setting in ("distance", "importance"):
-            if isinstance(getattr(self, setting), dict):
-                _check_named(self, setting, getattr(self, setting))
+        _check_named(self)
         if self.effort is not None and self.method not in ("auto", "search"):
             raise OptionError(
                 f'effort is for the methods "auto" and "search", but method is {self.method!r}; '
@@ -379,33 +373,33 @@ def _check_roles(recipe: Recipe) -> None:
             role_of[name] = role
     if len(set(recipe.within)) < len(recipe.within):
         raise OptionError("within names a column twice; name each once")
-    for setting, names in (("within", recipe.within), ("weights", (recipe.weights,))):
-        for name in names:
-            if name in recipe.quasi_identifiers:
+    for setting, kept, role, done in (
+        ("within", recipe.within, "quasi_identifiers", "replaced"),
+        ("weights", (recipe.weights,), "quasi_identifiers", "replaced"),
+        ("within", recipe.within, "identifiers", "dropped"),
+    ):
+        for name in kept:
+            if name is not None and role_of.get(name) == role:
                 raise OptionError(
-                    f"column {name!r} stands in quasi_identifiers and in {setting}; "
-                    f"a column of {setting} is kept as it is, so it cannot be replaced"
+                    f"column {name!r} stands in {role} and in {setting}; a column of {setting} is "
+                    f"kept as it is, so it cannot be {done}"
                 )
-    for name in recipe.within:
-        if name in recipe.identifiers:
-            raise OptionError(
-                f"column {name!r} stands in identifiers and in within; a column of within is kept "
-                "as it is, so it cannot be dropped"
-            )
     if recipe.entity in recipe.quasi_identifiers:
         raise OptionError(
             f"column {recipe.entity!r} is the entity and cannot be a quasi-identifier too"
         )
 
 
-def _check_named(recipe: Recipe, setting: str, named: dict[str, Any]) -> None:
-    for name in named:
-        if name not in recipe.quasi_identifiers:
-            near = difflib.get_close_matches(name, recipe.quasi_identifiers, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "add it there or leave it out"
-            raise OptionError(
-                f"{setting} names {name!r}, which is not among quasi_identifiers; {hint}"
-            )
+def _check_named(recipe: Recipe) -> None:
+    for setting in ("kinds", "orders", "attribute_weights", "decimals", "distance", "importance"):
+        named = getattr(recipe, setting)
+        for name in named if isinstance(named, dict) else ():
+            if name not in recipe.quasi_identifiers:
+                near = difflib.get_close_matches(name, recipe.quasi_identifiers, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else "add it there or leave it out"
+                raise OptionError(
+                    f"{setting} names {name!r}, which is not among quasi_identifiers; {hint}"
+                )
 
 
 def _sentence(error: ErrorDetails) -> str:

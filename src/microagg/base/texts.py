@@ -36,29 +36,19 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 
 def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
     """name=number, of which one text may list several, with commas."""
-    try:
-        return {name: float(value) for name, value in pairs(texts, option).items()}
-    except ValueError as failure:
-        raise _better(failure, f"{option} takes name=number") from None
+    sentence = f"{option} takes name=number"
+    return {name: _number(value, float, sentence) for name, value in pairs(texts, option).items()}
 
 
 def one_or_each(texts: Sequence[str], option: str) -> Any:
     """One number or text for all columns, or name=value for each, with commas."""
-    listed = names(texts, option)
-    if len(listed) == 1 and "=" not in listed[0]:
-        return _number_or_text(listed[0])
-    return {name: _number_or_text(value) for name, value in pairs(listed, option).items()}
+    return _one_or_each(texts, option, _number_or_text)
 
 
 def places(texts: Sequence[str], option: str) -> int | dict[str, int]:
     """One number of places for all columns, or name=places for each, with commas."""
-    listed = names(texts, option)
-    try:
-        if len(listed) == 1 and "=" not in listed[0]:
-            return int(listed[0])
-        return {name: int(value) for name, value in pairs(listed, option).items()}
-    except ValueError as failure:
-        raise _better(failure, f"{option} takes a number of places, or name=places") from None
+    sentence = f"{option} takes a number of places, or name=places"
+    return _one_or_each(texts, option, lambda text: _number(text, int, sentence))
 
 
 def orders(texts: Sequence[str], option: str) -> dict[str, list[str]]:
@@ -75,6 +65,13 @@ def orders(texts: Sequence[str], option: str) -> dict[str, list[str]]:
 def options(texts: Sequence[str], option: str) -> dict[str, Any]:
     """name=value, one a text, where a value is a number, true, false, a list of these or text."""
     return {name: _value(value) for name, value in (_pair(t, option, "value") for t in texts)}
+
+
+def _one_or_each(texts: Sequence[str], option: str, read: Callable[[str], Any]) -> Any:
+    listed = names(texts, option)
+    if len(listed) == 1 and "=" not in listed[0]:
+        return read(listed[0])
+    return {name: read(value) for name, value in pairs(listed, option).items()}
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -104,6 +101,8 @@ def _number_or_text(text: str) -> float | str:
         return text
 
 
-def _better(failure: ValueError, sentence: str) -> OptionError:
-    """Python's own words are for programmers; ours stay as they are."""
-    return failure if isinstance(failure, OptionError) else OptionError(sentence)
+def _number(text: str, kind: type, sentence: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise OptionError(sentence) from None

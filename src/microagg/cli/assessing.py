@@ -6,9 +6,10 @@ import typer
 
 from microagg.base import texts
 from microagg.cli import options
+from microagg.cli.saying import say_json, say_table
 
 if TYPE_CHECKING:
-    from microagg.release.assessment import Assessment
+    import microagg
 
 
 @options.with_settings("kinds", "orders", "reading")
@@ -50,7 +51,7 @@ def assess(
         **settings,
     )
     if json:
-        options.say_json(found.to_dict())
+        say_json(found.to_dict())
     else:
         _show(found)
 
@@ -59,38 +60,24 @@ def _names(given: list[str] | None) -> list[str] | None:
     return None if given is None else texts.names(given, "")
 
 
-def _show(found: "Assessment") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from microagg.measure.figures import shown
-
-    console = Console(highlight=False)
-    console.print(
+def _show(found: "microagg.Assessment") -> None:
+    print(
         f"\n{found.rows_released} records; judged: {', '.join(found.columns)}\n"
         f"At least {found.k_found} records share each combination of values; "
         f"{found.unique} records share theirs with nobody.\n"
-        f"Information loss {found.information_loss:.2f} % (0 is none, 100 is one value for all).",
-        markup=False,
-        soft_wrap=True,
+        f"Information loss {found.information_loss:.2f} % (0 is none, 100 is one value for all)."
     )
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("figure", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("better", no_wrap=True)
-    table.add_column("what it says")
-    for figure, value in shown(found.figures):
-        table.add_row(Text(figure.title), value, figure.better, figure.description)
-    console.print(table)
-    columns = Table(box=box.SIMPLE_HEAD)
-    columns.add_column("column")
-    columns.add_column("loss %", justify="right")
-    columns.add_column("changed %", justify="right")
-    for name in found.columns:
-        loss, changed = found.attribute_losses[name], found.attribute_changes[name]
-        columns.add_row(Text(name), f"{loss:.2f}", f"{changed:.1f}")
-    console.print(columns)
+    say_table(
+        ("figure", "value", "better", "what it says"),
+        [(each.title, value, each.better, each.description) for each, value in found.shown()],
+        right=("value",),
+        whole=("figure", "value", "better"),
+    )
+    losses, changes = found.attribute_losses, found.attribute_changes
+    say_table(
+        ("column", "loss %", "changed %"),
+        [(name, f"{losses[name]:.2f}", f"{changes[name]:.1f}") for name in found.columns],
+        right=("loss %", "changed %"),
+    )
     for note in found.notes:
-        console.print(f"Note: {note}", markup=False, soft_wrap=True)
+        print(f"Note: {note}")

@@ -9,6 +9,9 @@ from microagg.base import texts
 from microagg.base.errors import OptionError
 from microagg.base.recipe import Recipe
 from microagg.cli import options
+from microagg.cli.saying import say_json, say_table
+
+_FIGURES = ("k", "groups", "information loss %", "linkage %", "seconds")
 
 
 @options.with_settings(without=("k", "method"))
@@ -50,29 +53,25 @@ def compare(
     if report is not None:
         found.report(report)
     if json:
-        options.say_json(found.to_dict())
+        say_json(found.to_dict())
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("method", "k", "groups", "information loss %", "linkage %", "seconds"):
-        table.add_column(heading, justify="left" if heading == "method" else "right")
-    for choice in found.choices:
-        used = "" if choice.method == choice.asked else f" ({choice.method})"
-        table.add_row(
-            choice.asked + used,
-            str(choice.k),
-            str(choice.groups),
-            f"{choice.information_loss:.2f}",
-            "" if choice.risk is None else f"{choice.risk:.2f}",
-            f"{choice.seconds:.2f}",
-            style="bold" if choice == found.recommended else None,
-        )
-    console.print(table)
+    say_table(
+        ("method", *_FIGURES),
+        [
+            (
+                each.asked + ("" if each.method == each.asked else f" ({each.method})"),
+                str(each.k),
+                str(each.groups),
+                f"{each.information_loss:.2f}",
+                "" if each.risk is None else f"{each.risk:.2f}",
+                f"{each.seconds:.2f}",
+            )
+            for each in found.choices
+        ],
+        right=_FIGURES,
+        bold=found.choices.index(found.recommended),
+    )
     for sentence in found.recommendation:
-        console.print(sentence, soft_wrap=True)
+        print(sentence)
     if report is not None:
-        console.print(f"  map         {report}", soft_wrap=True)
+        print(f"  map         {report}")

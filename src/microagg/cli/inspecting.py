@@ -3,6 +3,7 @@
 from typing import Any
 
 from microagg.cli import options
+from microagg.cli.saying import say_json, say_table
 
 
 @options.with_settings("reading")
@@ -16,35 +17,26 @@ def inspect(
 
     found = microagg.inspect(source, **settings.get("reading", {}))
     if json:
-        options.say_json(found.to_dict())
+        say_json(found.to_dict())
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("column", "kind", "values", "missing", "suggested role", "because"):
-        table.add_column(heading, justify="right" if heading in ("values", "missing") else "left")
-    for column in found.columns:
-        cells = (column.name, column.kind, str(column.distinct), str(column.missing))
-        table.add_row(*map(Text, (*cells, column.role, column.reason)))
-    console.print(f"\n{found.source}: {found.rows} records", markup=False)
-    console.print(table)
+    print(f"\n{found.source}: {found.rows} records")
+    say_table(
+        ("column", "kind", "values", "missing", "suggested role", "because"),
+        [
+            (each.name, each.kind, str(each.distinct), str(each.missing), each.role, each.reason)
+            for each in found.columns
+        ],
+        right=("values", "missing"),
+    )
     for note in found.notes:
-        console.print(f"Note: {note}", markup=False)
+        print(f"Note: {note}")
     known = found.names("quasi-identifier")
     if known:
-        console.print(
+        print(
             f"{found.unique} of {found.rows} records are the only ones with their "
-            f"{', '.join(known)}.",
-            markup=False,
-            soft_wrap=True,
+            f"{', '.join(known)}."
         )
-    console.print(
+    print(
         "Roles are guesses from names and values. You know better what others may know:\n"
-        f"microagg protect {found.source} -k 5 -q {','.join(known) or 'COLUMNS'} -o release.csv",
-        markup=False,
-        soft_wrap=True,
+        f"microagg protect {found.source} -k 5 -q {','.join(known) or 'COLUMNS'} -o release.csv"
     )

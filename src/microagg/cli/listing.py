@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from microagg.cli import options
+from microagg.cli.saying import say_json, say_table
 
 
 def demo(
@@ -23,30 +24,16 @@ def demo(
 
 def list_methods(json: options.AsJson = False) -> None:
     """List the grouping methods."""
-    from microagg.grouping.methods import all_methods
+    from microagg.actions.methods import describe_methods
 
+    methods = describe_methods()
     if json:
-        options.say_json(
-            [
-                {
-                    "name": method.name,
-                    "description": method.description,
-                    "time": method.time,
-                    "paper": method.paper,
-                    "options": {option.name: option.meaning for option in method.options},
-                }
-                for method in all_methods()
-            ]
-        )
+        say_json(methods)
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("method", "what it does", "time", "from"):
-        table.add_column(heading, no_wrap=heading == "method")
-    for method in all_methods():
-        meanings = "".join(f"\n{option.name}: {option.meaning}" for option in method.options)
-        table.add_row(method.name, method.description + meanings, method.time, method.paper)
-    Console().print(table)
+    rows = []
+    for method in methods:
+        meanings = "".join(f"\n{name}: {said}" for name, said in method["options"].items())
+        rows.append(
+            (method["name"], method["description"] + meanings, method["time"], method["paper"])
+        )
+    say_table(("method", "what it does", "time", "from"), rows, whole=("method",))

@@ -1,15 +1,15 @@
 """Options that several commands have: those of the recipe's settings are made from its fields."""
 
 import inspect
-import json
-import math
 from collections.abc import Callable, Container
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 from pydantic.fields import FieldInfo
 
+from microagg.base.errors import OptionError
 from microagg.base.recipe import ReadingSettings, Recipe, Spelled
 
 Command = Callable[..., None]
@@ -29,6 +29,18 @@ RecipeFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Say the result as JSON, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Report = Annotated[
+    Path | None, typer.Option("-r", "--report", help="Where the report goes, an HTML file.")
+]
+
+
+def require_output(output: str | None, json: bool) -> str:
+    """Where the release goes; JSON must not go there too."""
+    if output is None:
+        raise OptionError("-o says where the release goes, for example -o release.csv")
+    if json and output == "-":
+        raise OptionError("--json and -o - both want standard output; write the release to a file")
+    return output
 
 
 def with_settings(*only: str, without: Container[str] = ()) -> Callable[[Command], Command]:
@@ -121,19 +133,3 @@ def _plain_type(annotation: Any) -> type:
     """What one word on the command line is for a setting of this type, `None` put aside."""
     types = [each for each in get_args(annotation) or (annotation,) if each is not type(None)]
     return types[0] if types[0] in (bool, int, float) else str
-
-
-def say_json(result: Any) -> None:
-    """Print a result for scripts, in letters that every terminal and pipe lets through."""
-    print(json.dumps(_finite(result), indent=2, allow_nan=False))
-
-
-def _finite(result: Any) -> Any:
-    """JSON has no NaN and no infinity."""
-    if isinstance(result, dict):
-        return {name: _finite(value) for name, value in result.items()}
-    if isinstance(result, list | tuple):
-        return [_finite(value) for value in result]
-    if isinstance(result, float) and not math.isfinite(result):
-        return None
-    return result

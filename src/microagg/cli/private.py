@@ -9,6 +9,7 @@ import typer
 from microagg.base import texts
 from microagg.base.errors import OptionError
 from microagg.cli import options
+from microagg.cli.saying import say_json
 
 
 def private(
@@ -55,22 +56,17 @@ def private(
     output: Annotated[
         str | None, typer.Option("-o", "--output", help="Where the release goes.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option("-r", "--report", help="Where the report goes, an HTML file.")
-    ] = None,
+    report: options.Report = None,
     force: options.Force = False,
     json: options.AsJson = False,
 ) -> None:
     """Release columns with calibrated noise: differential privacy, and what it promises."""
-    import microagg.private
+    import microagg
     from microagg.actions.publish import refuse_outputs
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")
-    if output is None:
-        raise OptionError("-o says where the release goes, for example -o release.csv")
-    if json and output == "-":
-        raise OptionError("--json and -o - both want standard output; write the release to a file")
+    output = options.require_output(output, json)
     if limit is not None and ledger is None:
         raise OptionError("--limit needs --ledger, the file that adds up what was spent")
     refuse_outputs(source, output, [] if report is None else [report], force)
@@ -90,7 +86,7 @@ def private(
     if report is not None:
         found.report(report)
     if json:
-        options.say_json({"guarantee": found.guarantee.to_dict(), "release": output})
+        say_json({"guarantee": found.guarantee.to_dict(), "release": output})
         return
     print(found.guarantee.text, file=sys.stderr if output == "-" else sys.stdout)
     for what, where in (("release", output), ("report", report)):

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from microagg.base.errors import OptionError
 from microagg.base.recipe import Recipe
 from microagg.cli import options
+from microagg.cli.saying import say_json
 
 if TYPE_CHECKING:
-    from microagg.actions.estimate import Estimate
     from microagg.actions.publish import Outcome
 
 
@@ -27,9 +26,7 @@ def protect(
             help="Where the release goes; the suffix says the format, - is stdout.",
         ),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option("-r", "--report", help="Where the report goes, an HTML file.")
-    ] = None,
+    report: options.Report = None,
     public: Annotated[
         bool, typer.Option("--public", help="The report shows only what the release shows.")
     ] = False,
@@ -70,18 +67,21 @@ def protect(
     json: options.AsJson = False,
 ) -> None:
     """Protect a table: a safe release, its certificate and a report."""
-    if output is None and not dry_run:
-        raise OptionError("-o says where the release goes, for example -o release.csv")
-    if json and output == "-":
-        raise OptionError("--json and -o - both want standard output; write the release to a file")
     from microagg.actions.publish import Publication
-    from microagg.engine.choosing import Where
+
+    output = options.require_output("" if dry_run and output is None else output, json)
 
     wanted = Publication(
         source=source,
-        output=output or "",
+        output=output,
         recipe=Recipe.from_settings(settings, None if recipe is None else Recipe.read(recipe)),
-        where=Where(engine=engine, memory=memory, work=work, resume=resume, master=master),
+        where={
+            "engine": engine,
+            "memory": memory,
+            "work": work,
+            "resume": resume,
+            "master": master,
+        },
         report=report,
         public=public,
         save_recipe=save_recipe,
@@ -89,12 +89,17 @@ def protect(
         force=force,
     )
     if dry_run:
-        _say_estimate(wanted.estimate(), json)
+        estimate = wanted.estimate()
+        if json:
+            say_json(estimate.to_dict())
+        else:
+            print(*estimate.sentences(), sep="\n")
+            print("Nothing was written.", file=sys.stderr)
         return
     made = wanted.make()
     if json:
         result = made.certificate.to_dict()
-        options.say_json({**result, "files": made.files, "seconds": round(made.seconds, 3)})
+        say_json({**result, "files": made.files, "seconds": round(made.seconds, 3)})
     else:
         _summary(made, to_stream=output == "-")
 
@@ -125,12 +130,3 @@ def _summary(made: "Outcome", *, to_stream: bool) -> None:
         console.print(f"Note: {note}", soft_wrap=True, markup=False)
     for what, where in made.files.items():
         console.print(f"  {what:<12}{where}", soft_wrap=True, markup=False)
-
-
-def _say_estimate(estimate: "Estimate", json: bool) -> None:
-    if json:
-        options.say_json(estimate.to_dict())
-        return
-    for line in estimate.sentences():
-        print(line)
-    print("Nothing was written.", file=sys.stderr)

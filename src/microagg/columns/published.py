@@ -10,6 +10,7 @@ from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
 from microagg.columns.coded import Coded
 from microagg.measure.interval import satisfaction
+from microagg.measure.statistics import paired
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +110,7 @@ def satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[floa
     importance = np.broadcast_to(proximity.importance, shape)[present]
     distance = np.broadcast_to(proximity.distance, shape)[present]
     percent = satisfaction(
-        column.values[present],
-        after[present],
+        paired(column.values[present], after[present]),
         distance[:, np.newaxis],
         importance[:, np.newaxis],
         relative=proximity.relative,

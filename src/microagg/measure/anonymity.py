@@ -1,90 +1,11 @@
-"""Who hides among whom: classes of equal records, and what a class gives away of a secret."""
+"""What a class of records that look alike gives away of a secret."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from microagg.base.arrays import as_labels
-from microagg.base.errors import InputError
-from microagg.base.groups import Partition
-from microagg.kernels.compiling import kernel
-
-_NOBODY = np.int32(-1)
-
-
-def classes(columns: Sequence[NDArray] | NDArray) -> NDArray[np.int64]:
-    """The class, 0 to c - 1, of each record: records are in one if they agree in every column.
-
-    columns: one array a column, of integers, floats or truth values; or an (n, d) matrix. Exact:
-    equal means equal, NaN equals NaN, and the two zeros are one. Classes are numbered as they
-    appear. Expected O(n d) time, by hashing.
-    """
-    if isinstance(columns, np.ndarray) and columns.ndim == 2:
-        columns = list(columns.T)
-    arrays = [np.asarray(column) for column in columns]
-    if not arrays:
-        raise InputError("there are no columns to compare; at least one is needed")
-    n = arrays[0].size
-    keys = np.empty((n, len(arrays)), np.uint64)
-    for number, array in enumerate(arrays):
-        if array.shape != (n,):
-            raise InputError(
-                f"every column must have one value a record, {n} as the first, but the shape of "
-                f"column {number} is {array.shape}"
-            )
-        keys[:, number] = _bits(array, number)
-    labels = np.empty(n, np.int64)
-    _label(keys, np.full(1 << max(1, (2 * n - 1).bit_length()), _NOBODY), labels)
-    return labels
-
-
-def _bits(column: NDArray, number: int) -> NDArray[np.uint64]:
-    """Integers that are equal where the values are."""
-    if column.dtype.kind == "f":
-        values = column.astype(np.float64) + 0.0  # makes a negative zero positive
-        values[np.isnan(values)] = np.nan
-        return values.view(np.uint64)
-    if column.dtype.kind not in "biu":
-        raise InputError(
-            f"column {number} must hold numbers, but its type is {column.dtype}; "
-            "give each category a code, as numpy.unique(column, return_inverse=True)[1] does"
-        )
-    return column.astype(np.uint64 if column.dtype.kind == "u" else np.int64).view(np.uint64)
-
-
-@kernel
-def _label(keys, table, labels):
-    """`table` has a power of two of places, more than records: each class's first row."""
-    n, d = keys.shape
-    mask = np.uint64(table.size - 1)
-    count = 0
-    for i in range(n):
-        mixed = np.uint64(0)
-        for a in range(d):
-            mixed = (mixed ^ keys[i, a]) * np.uint64(0x9E3779B97F4A7C15)
-            mixed ^= mixed >> np.uint64(29)
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        slot = (mixed ^ (mixed >> np.uint64(32))) & mask
-        while True:
-            row = table[slot]
-            if row < 0:
-                table[slot] = i
-                labels[i] = count
-                count += 1
-                break
-            same = True
-            for a in range(d):
-                if keys[row, a] != keys[i, a]:
-                    same = False
-                    break
-            if same:
-                labels[i] = labels[row]
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return count
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -121,32 +42,10 @@ class Diversity:
     entropy: Summary
 
 
-def diversity(confidential: NDArray, labels: ArrayLike | Partition) -> Diversity:
-    """l-diversity (Machanavajjhala et al. 2007) of an attribute within groups. O(n log n) time."""
-    counts = ConfidentialCounts()
-    counts.add(confidential, labels)
-    return counts.diversity()
-
-
-def closeness(
-    confidential: NDArray, labels: ArrayLike | Partition, *, ordered: bool = True
-) -> Summary:
-    """How far an attribute's distribution within a group is from that among all: t-closeness.
-
-    Between 0 (as among all) and 1; lower is better, and the largest is the t that holds. Li, Li and
-    Venkatasubramanian (2007). ordered: the earth mover's distance when neighbouring values, of m
-    different ones, are 1 / (m - 1) apart: the mean of |share up to v - share up to v among all|
-    over all values v but the last. Else, for categories: half the sum of |p - q|. O(n log n) time.
-    """
-    counts = ConfidentialCounts(ordered=ordered)
-    counts.add(confidential, labels)
-    return counts.closeness()
-
-
 class ConfidentialCounts:
     """How often each value of a confidential attribute occurs in each group, added up over parts.
 
-    ordered: whether values have an order (see `closeness`). The figures do not depend on how the
+    ordered: whether values have an order. The figures do not depend on how the
     records are cut into parts, to the last bit, as long as no group has records in two parts.
     Memory for three numbers a different pair of group and value.
     """
@@ -158,13 +57,14 @@ class ConfidentialCounts:
     def add(
         self,
         confidential: NDArray,
-        labels: ArrayLike | Partition,
+        labels: NDArray[np.int64],
         missing: NDArray[np.bool_] | None = None,
     ) -> None:
         """Count a part, whose groups 0 to g - 1 are numbered on from those of earlier parts.
 
-        confidential: numbers, codes or text that mean the same in every part. missing: where there
-        is no value, which counts as one below all others. O(n log n) time.
+        labels: the group of each record. confidential: numbers, codes or text that mean the same in
+        every part. missing: where there is no value, which counts as one below all others.
+        O(n log n) time.
         """
         self._parts.append(_runs(confidential, labels, missing))
 
@@ -173,7 +73,7 @@ class ConfidentialCounts:
         self._parts += other._parts
 
     def diversity(self) -> Diversity:
-        """The figures of `diversity` over all parts."""
+        """l-diversity (Machanavajjhala et al. 2007) of the attribute within groups."""
         runs = _joined(self._parts)
         distinct = np.bincount(runs.groups)
         shares = runs.counts / runs.sizes[runs.groups]
@@ -181,7 +81,13 @@ class ConfidentialCounts:
         return Diversity(_summary(distinct, distinct.argmin()), _summary(entropy, entropy.argmin()))
 
     def closeness(self) -> Summary:
-        """The figures of `closeness` over all parts."""
+        """How far the distribution within a group is from that among all: t-closeness.
+
+        Between 0 (as among all) and 1; lower is better, and the largest is the t that holds. Li, Li
+        and Venkatasubramanian (2007). Ordered: the earth mover's distance when neighbouring values,
+        of m different ones, are 1 / (m - 1) apart: the mean of |share up to v - share up to v among
+        all| over all values v but the last. Else, for categories: half the sum of |p - q|.
+        """
         runs = _joined(self._parts)
         among_all = np.bincount(runs.ranks, weights=runs.counts)
         distances = _moved(runs, among_all) if self._ordered else _apart(runs, among_all)
@@ -204,35 +110,21 @@ class _Runs:
 
 
 def _runs(
-    confidential: NDArray, labels: ArrayLike | Partition, missing: NDArray[np.bool_] | None
+    confidential: NDArray, labels: NDArray[np.int64], missing: NDArray[np.bool_] | None
 ) -> _Runs:
-    column = np.asarray(confidential)
-    groups_of, groups = as_labels(
-        labels, len(labels) if isinstance(labels, Partition) else np.size(labels)
-    )
-    if column.shape != groups_of.shape:
-        raise InputError(
-            f"the confidential attribute must have one value a record, {groups_of.size} in all, "
-            f"but its shape is {column.shape}"
-        )
-    if column.dtype.kind not in "biufUS":
-        raise InputError(
-            f"the confidential attribute must hold numbers or text, but its type is {column.dtype};"
-            " give each category a code first"
-        )
-    values, ranks = np.unique(column, return_inverse=True)
+    values, ranks = np.unique(confidential, return_inverse=True)
     ranks += 1
     if missing is not None:
         ranks[missing] = 0
     m = values.size + 1
-    keys = groups_of * m + ranks
+    keys = labels * m + ranks
     keys.sort()
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     return _Runs(
         keys[starts] // m,
         keys[starts] % m,
         np.diff(starts, append=keys.size),
-        np.bincount(groups_of, minlength=groups),
+        np.bincount(labels),
         values,
     )
 

@@ -3,29 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 from numpy.typing import ArrayLike
 
 from microagg.base.progress import Advance, silent
 from microagg.measure.anonymity import ConfidentialCounts, Diversity, Summary
-from microagg.measure.interval import Exposure, disclosure_risk, sdid
+from microagg.measure.interval import interval_disclosure
 from microagg.measure.linkage import Linkage, link
 from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
-from microagg.measure.statistics import Changes, Loss, Pair, changes, release_loss
-
-
-class EquivalenceClasses(Protocol):
-    """Records that share their released values.
-
-    k: the least number of units in a class; unique: the records that share theirs with nobody.
-    """
-
-    @property
-    def k(self) -> int: ...
-
-    @property
-    def unique(self) -> int: ...
+from microagg.measure.statistics import ByColumn, Changes, Pair, changes, release_loss
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,7 +19,9 @@ class Evidence:
     """What is known of a release; what several figures share is worked out once, when asked for.
 
     numbers: the records that have all numbers before and after (see `paired`).
-    classes: over all records. confidential: the counts of each confidential column over them.
+    k, unique: the size of the smallest class of records that share their released values, and the
+    records that share theirs with nobody. confidential: the counts of each confidential column over
+    the classes.
     distance, importance: what owners ask for (see `satisfaction`).
     sd: how close a released value may not come, in percent (see `interval_disclosure`).
     known: the columns an intruder knows (see `link`). The time goes into linkage, whose share done
@@ -41,7 +29,8 @@ class Evidence:
     """
 
     numbers: Pair | None = None
-    classes: EquivalenceClasses | None = None
+    k: int | None = None
+    unique: int | None = None
     confidential: Mapping[str, ConfidentialCounts] | None = None
     distance: ArrayLike | None = None
     importance: ArrayLike = 1.0
@@ -61,17 +50,22 @@ class Evidence:
         return link(self.pair, known=self.known, advance=self.advance)
 
     @cached_property
-    def interval(self) -> Exposure:
+    def interval(self) -> ByColumn:
         """How many released values are close to the originals."""
-        return sdid(self.pair, sd=self.sd)
+        return interval_disclosure(self.pair, self.sd)
 
     @property
     def risk(self) -> float:
-        """Linkage and interval disclosure in one figure."""
-        return disclosure_risk(self.links.percent, self.interval.total)
+        """DR = (DLD + SDID) / 2 (P3M paper, section 2.3)."""
+        return (self.links.percent + self.interval.total) / 2.0
+
+    @property
+    def scoring_index(self) -> float:
+        """SI = (DR + PIL) / 2 (P3M paper, equation 12)."""
+        return (self.risk + self.probabilistic_loss.total) / 2.0
 
     @cached_property
-    def loss(self) -> Loss:
+    def loss(self) -> ByColumn:
         """The information loss of the numbers."""
         return release_loss(self.pair)
 

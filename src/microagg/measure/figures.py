@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from operator import attrgetter
 from typing import Literal
 
-from microagg.measure.evidence import EquivalenceClasses, Evidence
-from microagg.measure.interval import interval_disclosure, satisfaction, scoring_index, sdid
+from microagg.measure.evidence import Evidence
+from microagg.measure.interval import interval_disclosure, satisfaction
 from microagg.measure.statistics import eigenvalue_distance, il1s
 
 Value = float | list[float] | dict[str, float]
@@ -30,8 +31,8 @@ class Figure:
     title: str
     formula: str
     description: str
-    group: Literal["risk", "utility", "satisfaction"]
     compute: Callable[[Evidence], Value]
+    group: Literal["risk", "utility", "satisfaction"]
     better: Literal["lower", "higher"] = "lower"
     unit: Literal["percent", "records", "values", ""] = "percent"
     range: tuple[float, float] = (0.0, 100.0)
@@ -39,121 +40,106 @@ class Figure:
     of_sample: bool = False
 
 
-def _classes(evidence: Evidence) -> EquivalenceClasses:
-    assert evidence.classes is not None
-    return evidence.classes
-
-
-def _interval(evidence: Evidence, basis: str) -> float:
-    return interval_disclosure(evidence.pair, width=evidence.sd, basis=basis).total
-
-
 def _satisfaction(evidence: Evidence) -> float:
     assert evidence.distance is not None
-    return satisfaction(evidence.pair, distance=evidence.distance, importance=evidence.importance)
+    return satisfaction(evidence.pair, evidence.distance, evidence.importance)
 
+
+_risk = partial(Figure, group="risk")
+_utility = partial(Figure, group="utility")
 
 FIGURES: tuple[Figure, ...] = (
-    Figure(
+    _risk(
         "k",
         "Smallest class",
         "min over classes of class size",
         "The size of the smallest class of records that share their released values.",
-        "risk",
-        lambda evidence: _classes(evidence).k,
+        attrgetter("k"),
         better="higher",
         unit="records",
         range=(1.0, inf),
-        needs=("classes",),
+        needs=("k",),
     ),
-    Figure(
+    _risk(
         "unique_records",
         "Unique records",
         "#{i : nobody shares the class of i}",
         "How many records share their released values with nobody.",
-        "risk",
-        lambda evidence: _classes(evidence).unique,
+        attrgetter("unique"),
         unit="records",
         range=(0.0, inf),
-        needs=("classes",),
+        needs=("unique",),
     ),
-    Figure(
+    _risk(
         "linkage",
         "Linkage",
         "DLD = 100 #{i : i = i'} / n, i' the released record nearest to original i",
         "Records that an intruder who knows the originals links to themselves; ties go to the "
         "first.",
-        "risk",
         lambda evidence: evidence.links.percent,
     ),
-    Figure(
+    _risk(
         "expected_linkage",
         "Expected linkage",
         "100 / n sum over i among its nearest of 1 / number of nearest",
         "Records that an intruder who knows the originals links to themselves, choosing at random "
         "among equally near ones.",
-        "risk",
         lambda evidence: evidence.links.expected,
     ),
-    Figure(
+    _risk(
         "interval",
         "Interval disclosure",
         "SDID = 100 #{|x - x'| <= sd sigma} / cells",
         "Values released within a few percent of a standard deviation of the original.",
-        "risk",
         lambda evidence: evidence.interval.total,
         of_sample=True,
     ),
-    Figure(
+    _risk(
         "interval_attributes",
         "Interval disclosure by column",
         "SDID of each column",
         "The same share, column by column.",
-        "risk",
         lambda evidence: list(evidence.interval.attributes),
         of_sample=True,
     ),
-    Figure(
+    _risk(
         "linked_interval",
         "Linked interval disclosure",
         "SDID with x' from the nearest released record",
         "Values that an intruder guesses as closely who trusts the nearest released record.",
-        "risk",
-        lambda evidence: sdid(evidence.pair, sd=evidence.sd, links=evidence.links.rows).total,
+        lambda evidence: (
+            interval_disclosure(evidence.pair, evidence.sd, links=evidence.links.rows).total
+        ),
     ),
-    Figure(
+    _risk(
         "range_interval",
         "Range interval disclosure",
         "100 #{|x - x'| <= sd (max x - min x)} / cells",
         "Values released within a few percent of the column's range of the original.",
-        "risk",
-        lambda evidence: _interval(evidence, "range"),
+        lambda evidence: interval_disclosure(evidence.pair, evidence.sd, "range").total,
         of_sample=True,
     ),
-    Figure(
+    _risk(
         "rank_interval",
         "Rank interval disclosure",
         "100 #{|rank x - rank x'| <= sd n} / cells",
         "Values released within a few percent of all ranks of the original.",
-        "risk",
-        lambda evidence: _interval(evidence, "rank"),
+        lambda evidence: interval_disclosure(evidence.pair, evidence.sd, "rank").total,
         of_sample=True,
     ),
-    Figure(
+    _risk(
         "disclosure_risk",
         "Disclosure risk",
         "DR = (DLD + SDID) / 2",
         "The risk in one figure: half linkage, half interval.",
-        "risk",
         lambda evidence: evidence.risk,
     ),
-    Figure(
+    _risk(
         "diversity",
         "Diversity",
         "min over classes of the number of different values of a confidential column",
         "The least number of different values among records that share their released values; "
         "1 means that a whole class shares one.",
-        "risk",
         lambda evidence: {
             name: int(each.distinct.least) for name, each in evidence.diversities.items()
         },
@@ -162,131 +148,118 @@ FIGURES: tuple[Figure, ...] = (
         range=(1.0, inf),
         needs=("confidential",),
     ),
-    Figure(
+    _risk(
         "closeness",
         "Closeness",
         "max over classes of the distance between the distributions of a confidential column in "
         "the class and among all",
         "How far the distribution in the most unusual class is from that among all: 0 is as among "
         "all, 1 is as different as can be.",
-        "risk",
         lambda evidence: {name: each.largest for name, each in evidence.closenesses.items()},
         unit="",
         range=(0.0, 1.0),
         needs=("confidential",),
     ),
-    Figure(
+    _utility(
         "loss",
         "Information loss of numbers",
         "IL = mean over columns of 100 sum (x - x')^2 / sum (x - mean)^2",
         "How much of the variation in the data the release lost.",
-        "utility",
         lambda evidence: evidence.loss.total,
         range=(0.0, inf),
     ),
-    Figure(
+    _utility(
         "loss_attributes",
         "Information loss by column",
         "IL of each column",
         "The same loss, column by column.",
-        "utility",
         lambda evidence: list(evidence.loss.attributes),
         range=(0.0, inf),
     ),
-    Figure(
+    _utility(
         "il1s",
         "IL1s",
         "IL1s = mean over cells of |x - x'| / (sqrt(2) sigma)",
         "How far values moved, in standard deviations of a difference between two records.",
-        "utility",
         lambda evidence: il1s(evidence.pair),
         unit="",
         range=(0.0, inf),
         of_sample=True,
     ),
-    Figure(
+    _utility(
         "mean_changes",
         "Mean changes",
         "100 (mean' - mean) / sigma of each column",
         "How far each mean moved.",
-        "utility",
         lambda evidence: list(evidence.changes.means),
         range=(-inf, inf),
     ),
-    Figure(
+    _utility(
         "variance_changes",
         "Variance changes",
         "100 (variance' / variance - 1) of each column",
         "How much each variance grew or shrank.",
-        "utility",
         lambda evidence: list(evidence.changes.variances),
         range=(-100.0, inf),
     ),
-    Figure(
+    _utility(
         "quantile_changes",
         "Quantile changes",
         "mean over q = 5, ..., 95 % of 100 |Q'(q) - Q(q)| / sigma, of each column",
         "How far the quantiles of each column moved.",
-        "utility",
         lambda evidence: list(evidence.changes.quantiles),
         range=(0.0, inf),
     ),
-    Figure(
+    _utility(
         "total_changes",
         "Total changes",
         "100 (sum x' - sum x) / sum |x| of each column",
         "How much the total of each column changed.",
-        "utility",
         lambda evidence: list(evidence.changes.totals),
         range=(-inf, inf),
     ),
-    Figure(
+    _utility(
         "correlation_change",
         "Correlation change",
         "mean over pairs of columns of |r' - r|",
         "How much correlations changed on average.",
-        "utility",
         lambda evidence: evidence.changes.correlations,
         unit="",
         range=(0.0, 2.0),
         of_sample=True,
     ),
-    Figure(
+    _utility(
         "largest_correlation_change",
         "Largest correlation change",
         "max over pairs of columns of |r' - r|",
         "How much the correlation that changed most did.",
-        "utility",
         lambda evidence: evidence.changes.largest_correlation,
         unit="",
         range=(0.0, 2.0),
         of_sample=True,
     ),
-    Figure(
+    _utility(
         "eigenvalue_distance",
         "Eigenvalue distance",
         "100 sum |l' - l| / sum l over the eigenvalues of the covariances",
         "How much the covariances of all columns together changed.",
-        "utility",
         lambda evidence: eigenvalue_distance(evidence.pair),
         range=(0.0, inf),
         of_sample=True,
     ),
-    Figure(
+    _utility(
         "probabilistic_loss",
         "Probabilistic loss",
         "PIL = mean of the five parts below",
         "How surely the usual statistics tell the release from the originals.",
-        "utility",
         lambda evidence: evidence.probabilistic_loss.total,
     ),
     *(
-        Figure(
+        _utility(
             f"pil_{part}",
             f"PIL: {part}",
             f"mean over {each} of 100 (2 Phi(|T' - T| / sqrt(Var T)) - 1)",
             f"The part of PIL that is due to {part}.",
-            "utility",
             attrgetter(f"probabilistic_loss.{part}"),
         )
         for part, each in (
@@ -297,21 +270,20 @@ FIGURES: tuple[Figure, ...] = (
             ("correlations", "pairs of columns"),
         )
     ),
-    Figure(
+    _utility(
         "scoring_index",
         "Scoring index",
         "SI = (DR + PIL) / 2",
         "Risk and loss in one figure.",
-        "utility",
-        lambda evidence: scoring_index(evidence.risk, evidence.probabilistic_loss.total),
+        lambda evidence: evidence.scoring_index,
     ),
     Figure(
         "satisfaction",
         "Satisfaction",
         "SL = 100 sum w [|x - x'| >= Delta sigma] / sum w",
         "Values as far from the original as their owners ask, weighted by importance.",
-        "satisfaction",
         _satisfaction,
+        group="satisfaction",
         better="higher",
         needs=("numbers", "distance"),
     ),

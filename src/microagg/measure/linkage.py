@@ -1,18 +1,15 @@
 """Can an intruder who knows the originals find a person's record in the release?"""
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from microagg.base.errors import OptionError
 from microagg.base.progress import Advance, silent
 from microagg.kernels.compiling import kernel
 from microagg.kernels.neighbours import nearest, plant
-from microagg.measure.anonymity import classes
-from microagg.measure.statistics import Pair, as_pair
+from microagg.measure.statistics import Pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +26,7 @@ class Linkage:
     rows: NDArray[np.int64]
 
 
-def link(
-    original: ArrayLike | Pair,
-    released: ArrayLike | None = None,
-    *,
-    known: Sequence[int] | None = None,
-    advance: Advance = silent,
-) -> Linkage:
+def link(pair: Pair, *, known: Sequence[int] | None = None, advance: Advance = silent) -> Linkage:
     """Link every original record to the nearest released one: DLD, in percent.
 
     known: numbers of the columns that the intruder knows; all of them if not given.
@@ -51,20 +42,22 @@ def link(
     Exact. Equal released records are searched once, and the search starts from a record's own:
     mostly there is little left to look at. About O(n log n) time for few columns, more for many.
     """
-    pair = as_pair(original, released)
     if known is not None:
-        pair = pair.only(_checked(known, pair.d))
+        pair = pair.only(known)
     n = pair.n
     if pair.columns.size == 0:
         return Linkage(100.0 / n, 100.0 / n, np.zeros(n, np.int64))
-    labels = classes(list(pair.released))
+    labels = classes(pair.released.T)
     firsts = np.empty(int(labels.max()) + 1, np.int64)
     firsts[labels[::-1]] = np.arange(n - 1, -1, -1)
     records = np.ascontiguousarray(pair.original.T)
     points = np.ascontiguousarray(pair.released[:, firsts].T)
     scales = 1.0 / pair.deviations
-    own = np.empty(n)
-    _own_squares(records, points, labels, scales, own)
+    own = np.zeros(n)
+    # Column by column, as the search does it: equal distances are equal to the last bit.
+    for line, twin, scale in zip(pair.original, pair.released, scales, strict=True):
+        away = (twin - line) * scale
+        own += away * away
     found = nearest(plant(points, scales), records, own, np.bincount(labels), advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
     rows = firsts[found.numbers]
@@ -76,25 +69,45 @@ def link(
     )
 
 
-def _checked(known: Sequence[int], d: int) -> list[int]:
-    try:
-        columns = [operator.index(column) for column in known]
-    except TypeError:
-        raise OptionError("known must be a list of column numbers, such as known=[0, 2]") from None
-    wrong = [column for column in columns if not 0 <= column < d]
-    if wrong or not columns:
-        what = f"{wrong[0]} is among them" if wrong else "there is none"
-        raise OptionError(f"known must be column numbers from 0 to {d - 1}, but {what}")
-    return columns
+def classes(records: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The class, 0 to c - 1, of each record: records are in one if they agree in every column.
+
+    Exact; the two zeros are one. Classes are numbered as they appear. Expected O(n d) time, by
+    hashing.
+    """
+    n = len(records)
+    keys = np.add(records, 0.0, order="C").view(np.uint64)  # makes a negative zero positive
+    labels = np.empty(n, np.int64)
+    _label(keys, np.full(1 << max(1, (2 * n - 1).bit_length()), -1, np.int32), labels)
+    return labels
 
 
 @kernel
-def _own_squares(records, points, labels, scales, squares):
-    """The squared distance to the own released point, summed as the search does it."""
-    n, d = records.shape
+def _label(keys, table, labels):
+    """`table` has a power of two of places, more than records: each class's first row."""
+    n, d = keys.shape
+    mask = np.uint64(table.size - 1)
+    count = 0
     for i in range(n):
-        square = 0.0
+        mixed = np.uint64(0)
         for a in range(d):
-            away = (points[labels[i], a] - records[i, a]) * scales[a]
-            square += away * away
-        squares[i] = square
+            mixed = (mixed ^ keys[i, a]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+        while True:
+            row = table[slot]
+            if row < 0:
+                table[slot] = i
+                labels[i] = count
+                count += 1
+                break
+            same = True
+            for a in range(d):
+                if keys[row, a] != keys[i, a]:
+                    same = False
+                    break
+            if same:
+                labels[i] = labels[row]
+                break
+            slot = (slot + np.uint64(1)) & mask

@@ -16,23 +16,19 @@ class Links:
     records, say: two decimals of its percentage are luck, the first digits are not. Distances are
     Euclidean between points as they are given, so both come in the same standardised space.
 
-    originals: (m, d), contiguous; own: (m, d), what each of them is published as, if known already.
+    originals: (m, d), contiguous.
 
     Each part is indexed and asked for points at least as near as those seen before, and an original
     is given up once something is nearer than what it is published as: about O(g d log g) time for
     a part of g points, and memory for no more than one.
     """
 
-    def __init__(
-        self, originals: NDArray[np.float64], own: NDArray[np.float64] | None = None
-    ) -> None:
+    def __init__(self, originals: NDArray[np.float64]) -> None:
         m = len(originals)
         self._originals = originals
         self._own = np.full(m, -np.inf)
         self._nearest = np.full(m, np.inf)
         self._ties = np.zeros(m, np.int64)
-        if own is not None:
-            self.place(np.arange(m), own)
 
     def place(self, rows: NDArray[np.int64], own: NDArray[np.float64]) -> None:
         """Say what some of the originals are published as; any time before the end."""

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from microagg.measure.statistics import QUANTILES, Pair, as_pair, quantiles_of, upper
+from microagg.measure.statistics import QUANTILES, Pair, correlations_of, quantiles_of
 
 _ROUNDING = 1e-12
 
@@ -22,9 +22,7 @@ class ProbabilisticLoss:
     correlations: float
 
 
-def probabilistic_loss(
-    original: ArrayLike | Pair, released: ArrayLike | None = None
-) -> ProbabilisticLoss:
+def probabilistic_loss(pair: Pair) -> ProbabilisticLoss:
     """Probabilistic information loss PIL, in percent: 0 to 100, lower is better.
 
     P3M paper, equations 9 to 11, after Mateo-Sanz, Domingo-Ferrer and Sebé (2005): a statistic T of
@@ -48,34 +46,32 @@ def probabilistic_loss(
 
     O(n d (d + log n)) time.
     """
-    pair = as_pair(original, released)
     if pair.columns.size == 0:
         return ProbabilisticLoss(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     n = pair.n
-    moments = pair.moments
-    covariances, twins = moments.covariances, moments.released_covariances
+    means, covariances, twins = pair.moments
     squares = np.square(pair.scores[0])
     fourth = squares @ squares.T / n
-    quantiles = [_shares_apart(*lines) for lines in zip(pair.original, pair.released, strict=True)]
+    quantiles = [_shares_apart(line, twin) for line, twin, _ in pair.lines()]
     single = (
         _cost(np.array(quantiles), QUANTILES * (1.0 - QUANTILES), n),
-        _cost(moments.released_means, np.diag(covariances), n),
+        _cost(means, np.diag(covariances), n),
         _cost(np.diag(twins - covariances), np.diag(fourth) - 1.0, n),
     )
     if pair.columns.size == 1:
         return ProbabilisticLoss(float(np.mean(single)), *single, 0.0, 0.0)
     third = (squares * pair.scores[0]) @ pair.scores[0].T / n
     kurtosis = np.diag(fourth)
-    rho = moments.correlations
+    rho = correlations_of(covariances)
     of_rho = (
         fourth * (1.0 + rho**2 / 2.0)
         + rho**2 / 4.0 * (kurtosis + kurtosis[:, np.newaxis])
         - rho * (third + third.T)
     )
-    pairs = upper(pair)
+    pairs = np.triu_indices(pair.columns.size, 1)
     double = (
         _cost((twins - covariances)[pairs], (fourth - covariances**2)[pairs], n),
-        _cost((moments.released_correlations - rho)[pairs], of_rho[pairs], n),
+        _cost((correlations_of(twins) - rho)[pairs], of_rho[pairs], n),
     )
     return ProbabilisticLoss(float(np.mean(single + double)), *single, *double)
 

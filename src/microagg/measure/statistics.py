@@ -6,8 +6,8 @@ equal have no such scale and nothing to tell about anybody: they are left out of
 count as unchanged where there is one figure for each column.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,12 +45,16 @@ class Pair:
         return self._scored(self.original), self._scored(self.released)
 
     @cached_property
-    def moments(self) -> "Moments":
-        """Means and covariances, which several measures share."""
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of z-scores: the released means, the original and the released covariances."""
         scores, twins = self.scores
         means = twins.mean(axis=1) if len(twins) else np.empty(0)
         centred = twins - means[:, np.newaxis]
-        return Moments(means, scores @ scores.T / self.n, centred @ centred.T / self.n)
+        return means, scores @ scores.T / self.n, centred @ centred.T / self.n
+
+    def lines(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], float]]:
+        """Original values, released values and deviation, column by column."""
+        return zip(self.original, self.released, self.deviations, strict=True)
 
     def _scored(self, lines: NDArray[np.float64]) -> NDArray[np.float64]:
         scored = lines - self.pivots[:, np.newaxis]
@@ -64,19 +68,15 @@ class Pair:
         every[self.columns] = figures
         return tuple(every.tolist())
 
+    def by_column(self, figures: Sequence[float] | NDArray) -> "ByColumn":
+        """The mean over the columns that vary, and the figure of each column."""
+        return ByColumn(_mean(figures), self.per_column(figures))
+
     def only(self, columns: Sequence[int]) -> "Pair":
         """The same records with these columns of the table alone."""
         kept = np.isin(self.columns, columns)
-        return Pair(
-            self.original[kept],
-            self.released[kept],
-            self.pivots[kept],
-            self.means[kept],
-            self.deviations[kept],
-            self.columns[kept],
-            self.n,
-            self.d,
-        )
+        lines = ("original", "released", "pivots", "means", "deviations", "columns")
+        return replace(self, **{name: getattr(self, name)[kept] for name in lines})
 
 
 def paired(original: ArrayLike, released: ArrayLike) -> Pair:
@@ -111,41 +111,37 @@ def paired(original: ArrayLike, released: ArrayLike) -> Pair:
 
 
 @dataclass(frozen=True)
-class Loss:
-    """A loss in percent: of the whole release, and of each column."""
+class ByColumn:
+    """A percentage: of the whole release, and of each column."""
 
     total: float
     attributes: tuple[float, ...]
 
 
-def release_loss(original: ArrayLike | Pair, released: ArrayLike | None = None) -> Loss:
+def release_loss(pair: Pair) -> ByColumn:
     """The loss IL of any release: for a column 100 * sum (x - x')^2 / sum (x - mean)^2, in percent.
 
     In all, the mean over the columns that vary. From 0, nothing changed; 100 is what publishing
     the mean for everybody costs, and worse is possible. Lower is better. For group means it is
     `information_loss` of the groups. O(n d) time.
     """
-    pair = as_pair(original, released)
     losses = []
-    for line, twin, deviation in zip(pair.original, pair.released, pair.deviations, strict=True):
+    for line, twin, deviation in pair.lines():
         away = (line - twin) / deviation
         losses.append(100.0 * float(np.dot(away, away)) / pair.n)
-    return Loss(_mean(losses), pair.per_column(losses))
+    return pair.by_column(losses)
 
 
-def il1s(original: ArrayLike | Pair, released: ArrayLike | None = None) -> float:
+def il1s(pair: Pair) -> float:
     """The mean over all cells of |x - x'| / (sqrt(2) * deviation of the original column).
 
     IL1s of Mateo-Sanz, Sebé and Domingo-Ferrer (2004), which Yancey, Winkler and Creecy (2002)
     proposed. From 0, nothing changed; lower is better. O(n d) time.
     """
-    pair = as_pair(original, released)
     return _mean(
         [
             float(np.abs(line - twin).mean()) / (np.sqrt(2.0) * deviation)
-            for line, twin, deviation in zip(
-                pair.original, pair.released, pair.deviations, strict=True
-            )
+            for line, twin, deviation in pair.lines()
         ]
     )
 
@@ -170,60 +166,43 @@ class Changes:
     largest_correlation: float
 
 
-def changes(original: ArrayLike | Pair, released: ArrayLike | None = None) -> Changes:
+def changes(pair: Pair) -> Changes:
     """How means, variances, quantiles, totals and correlations changed. O(n d (d + log n)) time."""
-    pair = as_pair(original, released)
-    moments = pair.moments
+    means, covariances, released_covariances = pair.moments
     quantiles = [
         100.0 * float(np.abs(quantiles_of(twin) - quantiles_of(line)).mean()) / deviation
-        for line, twin, deviation in zip(pair.original, pair.released, pair.deviations, strict=True)
+        for line, twin, deviation in pair.lines()
     ]
-    apart = np.abs(moments.released_correlations - moments.correlations)[upper(pair)]
+    totals = [
+        100.0 * float((twin - line).sum()) / float(np.abs(line).sum())
+        for line, twin, _ in pair.lines()
+    ]
+    apart = np.abs(correlations_of(released_covariances) - correlations_of(covariances))
+    apart = apart[np.triu_indices(pair.columns.size, 1)]
     return Changes(
-        means=pair.per_column(100.0 * moments.released_means),
-        variances=pair.per_column(100.0 * (np.diag(moments.released_covariances) - 1.0)),
+        means=pair.per_column(100.0 * means),
+        variances=pair.per_column(100.0 * (np.diag(released_covariances) - 1.0)),
         quantiles=pair.per_column(quantiles),
-        totals=pair.per_column([_total_change(pair, a) for a in range(pair.columns.size)]),
+        totals=pair.per_column(totals),
         correlations=_mean(apart),
         largest_correlation=float(apart.max()) if apart.size else 0.0,
     )
 
 
-def eigenvalue_distance(original: ArrayLike | Pair, released: ArrayLike | None = None) -> float:
+def eigenvalue_distance(pair: Pair) -> float:
     """100 * sum |l' - l| / sum l over the eigenvalues l, l' of the covariances, in percent.
 
     Covariances are of z-scores by the original's mean and deviation, eigenvalues in descending
     order. From 0, the cloud of records kept its shape; lower is better. O(n d^2 + d^3) time.
     """
-    pair = as_pair(original, released)
     if pair.columns.size == 0:
         return 0.0
-    moments = pair.moments
-    before = np.linalg.eigvalsh(moments.covariances)
-    after = np.linalg.eigvalsh(moments.released_covariances)
+    before, after = map(np.linalg.eigvalsh, pair.moments[1:])
     return 100.0 * float(np.abs(after - before).sum() / before.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Means, covariances and correlations of z-scores by the original's mean and deviation."""
-
-    released_means: NDArray[np.float64]
-    covariances: NDArray[np.float64]
-    released_covariances: NDArray[np.float64]
-
-    @property
-    def correlations(self) -> NDArray[np.float64]:
-        """Of the originals."""
-        return _correlations(self.covariances)
-
-    @property
-    def released_correlations(self) -> NDArray[np.float64]:
-        """Of the release."""
-        return _correlations(self.released_covariances)
-
-
-def _correlations(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
+def correlations_of(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The correlations that go with covariances; 0 for a column that is constant."""
     deviations = np.sqrt(np.diag(covariances))
     # What is left of a constant column is rounding.
     wiped = deviations <= 1e-12
@@ -233,31 +212,11 @@ def _correlations(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(correlations, -1.0, 1.0)
 
 
-def as_pair(original: ArrayLike | Pair, released: ArrayLike | None) -> Pair:
-    """Two tables as a Pair; a Pair stays what it is, so that several measures can share it."""
-    if isinstance(original, Pair):
-        return original
-    if released is None:
-        raise InputError("a release to be judged is missing; pass original and released")
-    return paired(original, released)
-
-
 def quantiles_of(line: NDArray[np.float64]) -> NDArray[np.float64]:
     """The 5, 10, ... 95 percent quantiles: the least value that so many do not exceed."""
     # Whole numbers decide, lest 0.15 * 20 be more than 3.
     places = -(-np.arange(1, 20) * line.size // 20) - 1
     return np.partition(line, np.unique(places))[places]
-
-
-def upper(pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each pair of different columns once."""
-    return np.triu_indices(pair.columns.size, 1)
-
-
-def _total_change(pair: Pair, a: int) -> float:
-    line, twin = pair.original[a], pair.released[a]
-    change = float((twin - line).sum())
-    return 100.0 * change / float(np.abs(line).sum())
 
 
 def _mean(figures: Sequence[float] | NDArray) -> float:

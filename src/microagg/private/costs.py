@@ -15,7 +15,7 @@ groups and of the noise. The noise is known. The SSE is the data's, so something
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 from microagg.base.errors import OptionError
 
@@ -65,18 +65,6 @@ class Setting:
         return replace(self, widths=[width / widest for width in self.widths])
 
 
-class Cost(Protocol):
-    """What a release is expected to cost, by group size."""
-
-    def at(self, k: int) -> Error:
-        """The expected error in groups of k, or of k at least."""
-        ...
-
-    def best_k(self) -> int:
-        """The group size with the least expected error."""
-        ...
-
-
 @dataclass(frozen=True)
 class PowerCost:
     """SSE: groups * (k^group_power - start) + spare. Noise: noise * k^-noise_power. k divides n."""
@@ -95,7 +83,7 @@ class PowerCost:
         return Error(groups, self.noise * k**-self.noise_power)
 
     def best_k(self) -> int:
-        """One of the two whole numbers next to where the derivative is zero."""
+        """The group size with the least: a whole number next to where the derivative is zero."""
         if self.groups == 0.0:
             return 1
         if self.group_power == 0.0:

@@ -9,6 +9,28 @@ from microagg.private.method import PrivateMethod
 from microagg.private.noise import SIMULATED_SOURCE, SOURCE
 
 BROKEN = "none: the bounds were read from the data"
+_SIMULATION = (
+    "SIMULATION, NOT PRIVATE: this release must not be published. "
+    "A real one by the same settings would carry what follows."
+)
+_LEAKED = (
+    "BOUNDS FROM THE DATA, NOT PRIVATE: the release leaks them. What follows would hold had they "
+    "been known without the data."
+)
+_NEIGHBOURS = "tables of the same number of records that differ in one record, all its columns"
+_CLAMPED = (
+    " and their bounds or categories; values outside were clamped first, or counted as 'other'"
+)
+_EXTREMES = "the least and the greatest value of every column, or its categories"
+_NEVER_PROTECTED = (
+    "that somebody is in the data, as the number of records is public",
+    "what the whole population shows and thereby suggests about anyone in it",
+    "people with several records, or whose records depend on each other, as fully as others",
+)
+_COMPOSITION = (
+    "The epsilons of the columns add up to that of the release, and those of all releases about "
+    "the same people add up to what these people have spent."
+)
 
 
 @dataclass(frozen=True)
@@ -72,42 +94,32 @@ def state(
     simulated: bool,
 ) -> Guarantee:
     """The guarantee of a release by this method, in fields and words."""
-    neighbours = "tables of the same number of records that differ in one record, all its columns"
-    composition = (
-        "The epsilons of the columns add up to that of the release, and those of all releases "
-        "about the same people add up to what these people have spent."
+    randomness = SIMULATED_SOURCE if simulated else SOURCE
+    not_protected = (
+        *([_EXTREMES] if bounds_leaked else []),
+        *method.definition.not_protected,
+        *_NEVER_PROTECTED,
     )
-    open_points = _not_protected(method, bounds_leaked)
     epsilons = ", ".join(f"{name} {share:g}" for name, share in shares.items())
-    sentences = [
+    sentences = (
+        *([_SIMULATION] if simulated else []),
+        *([_LEAKED] if bounds_leaked else []),
         f"Method {method.name!r} with epsilon = {epsilon:g} ({epsilons}).",
         method.definition.sentence,
-        f"Neighbours are {neighbours}.",
+        f"Neighbours are {_NEIGHBOURS}.",
         f"Taken as public: the number of records ({n}), {method.sizes.format(k=k)}"
-        "the columns' names"
-        + (
-            "."
-            if bounds_leaked
-            else " and their bounds or categories; values outside were clamped first, "
-            "or counted as 'other'."
-        ),
+        f"the columns' names{'' if bounds_leaked else _CLAMPED}.",
         method.rows.sentence,
-        f"Not protected: {'; '.join(open_points)}.",
-        composition,
-        f"Source of randomness: {SIMULATED_SOURCE if simulated else SOURCE}.",
-    ]
-    if bounds_leaked:
-        sentences.insert(
-            0,
-            "BOUNDS FROM THE DATA, NOT PRIVATE: the release leaks them. What follows would hold "
-            "had they been known without the data.",
-        )
-    if simulated:
-        sentences.insert(
-            0,
-            "SIMULATION, NOT PRIVATE: this release must not be published. "
-            "A real one by the same settings would carry what follows.",
-        )
+        f"Not protected: {'; '.join(not_protected)}.",
+        _COMPOSITION,
+        f"Source of randomness: {randomness}.",
+    )
+    public: dict[str, Any] = {"n": n, "k": k, "columns": list(domains)}
+    if not bounds_leaked:
+        public["bounds"] = {
+            name: list(known.names) if isinstance(known, Categories) else [known.low, known.high]
+            for name, known in domains.items()
+        }
     return Guarantee(
         private=not (simulated or bounds_leaked),
         definition=BROKEN if bounds_leaked else method.definition.name,
@@ -115,36 +127,12 @@ def state(
         epsilon=epsilon,
         epsilon_by_column=dict(shares),
         method=method.name,
-        neighbours=neighbours,
+        neighbours=_NEIGHBOURS,
         bounds_leaked=bounds_leaked,
-        public={
-            "n": n,
-            "k": k,
-            "columns": list(domains),
-            **({} if bounds_leaked else {"bounds": _bounds(domains)}),
-        },
+        public=public,
         rows_linked=method.rows.linked,
-        not_protected=open_points,
-        composition=composition,
-        randomness=SIMULATED_SOURCE if simulated else SOURCE,
-        sentences=tuple(sentences),
+        not_protected=not_protected,
+        composition=_COMPOSITION,
+        randomness=randomness,
+        sentences=sentences,
     )
-
-
-def _not_protected(method: PrivateMethod, bounds_leaked: bool) -> tuple[str, ...]:
-    """What an attacker may learn all the same."""
-    extremes = "the least and the greatest value of every column, or its categories"
-    return (
-        *([extremes] if bounds_leaked else []),
-        *method.definition.not_protected,
-        "that somebody is in the data, as the number of records is public",
-        "what the whole population shows and thereby suggests about anyone in it",
-        "people with several records, or whose records depend on each other, as fully as others",
-    )
-
-
-def _bounds(domains: Mapping[str, Domain]) -> dict[str, Any]:
-    return {
-        name: list(known.names) if isinstance(known, Categories) else [known.low, known.high]
-        for name, known in domains.items()
-    }

@@ -6,6 +6,7 @@ that all of them together change when one record is substituted. Noise of scale 
 each sum then spends epsilon_j. What s is, and why, stands with each method in `mechanisms`.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from microagg.base.arrays import check_k
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
-from microagg.private.costs import Cost, Setting
+from microagg.private.costs import Error, PowerCost, Setting
 from microagg.private.domains import Range
 
 
@@ -95,7 +96,7 @@ class PrivateMethod:
     """A way to release a table.
 
     group: a partition for each column.
-    cost: the error to expect, from public knowledge only.
+    cost: the error to expect of groups of one size, from public knowledge only.
     sensitivity: of all group sums of a column of this width, in this number of groups.
     sizes: what is said of the group size {k}, which is public.
     only_k: the one group size there is, where there is no choice.
@@ -107,7 +108,7 @@ class PrivateMethod:
     paper: str
     description: str
     group: Callable[[Task], list[Partition]]
-    cost: Callable[[Setting], Cost]
+    cost: Callable[[Setting], PowerCost]
     definition: Definition
     rows: Rows
     sensitivity: Callable[[int, int], int] = one_width
@@ -124,13 +125,24 @@ class PrivateMethod:
     def group_size(self, k: int | None, setting: Setting) -> int:
         """The k that was asked for, if it can be had; or the one with the least expected error."""
         if k is None:
-            return self.cost(setting.in_widths()).best_k()
+            return 1 if self.groups_adapt else self.cost(setting.in_widths()).best_k()
         if self.only_k not in (None, k):
             raise OptionError(
                 f"method {self.name!r} has groups of {self.only_k} only: "
                 f"k must be {self.only_k} or left out"
             )
         return check_k(k, setting.n)
+
+    def error(self, k: int, setting: Setting) -> Error:
+        """The error to expect in groups of k, or of k at least."""
+        if not self.groups_adapt:
+            return self.cost(setting).at(k)
+        # At least as good as the best groups of one size in each column.
+        parts = [
+            self.cost(column).at(max(k, self.cost(column.in_widths()).best_k()))
+            for column in setting.each_column()
+        ]
+        return Error(math.fsum(p.groups for p in parts), math.fsum(p.noise for p in parts))
 
 
 def public_sizes(n: int, k: int) -> NDArray[np.int64]:

@@ -24,8 +24,7 @@ from microagg.release.output import open_place
 from microagg.table.frames import as_arrow
 from microagg.table.opening import Origin
 
-# How the input was laid out says something of its entries.
-_UNLIKE_ANY = Origin("table", "frame", Reading())
+NO_ORIGIN = Origin("table", "frame", Reading())
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +63,24 @@ class PrivateRelease:
         table = self.table()
         with (
             open_place(target, self.origin, force) as place,
-            draft_of(table, place, _UNLIKE_ANY) as back,
+            # How the input was laid out says something of its entries.
+            draft_of(table, place, NO_ORIGIN) as back,
         ):
             if not back.complete or not all(back.same.values()):
                 raise PromiseError(
                     "the written release is not what was meant; it was not published"
                 )
             if place.certificate is not None:
-                write_json(place.certificate, self._certificate(table, back.sha256))
+                certificate = {
+                    "microagg": microagg.__version__,
+                    "made": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "guarantee": self.guarantee.to_dict(),
+                    "rows": table.num_rows,
+                    "columns": table.column_names,
+                    # The input's hash stays out: it would let anyone check a guess at the data.
+                    "sha256": {"release": back.sha256},
+                }
+                write_json(place.certificate, certificate)
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a report, one HTML file: the guarantee first, then what the release itself shows.
@@ -92,14 +101,3 @@ class PrivateRelease:
         if isinstance(data, dict):
             return pa.table({name: pa.array(column) for name, column in data.items()})
         return as_arrow(data)
-
-    def _certificate(self, table: pa.Table, sha256: str) -> dict[str, Any]:
-        return {
-            "microagg": microagg.__version__,
-            "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "guarantee": self.guarantee.to_dict(),
-            "rows": table.num_rows,
-            "columns": table.column_names,
-            # The input's hash stays out: it would let anyone check a guess at the data.
-            "sha256": {"release": sha256},
-        }

@@ -1,11 +1,11 @@
 """Every private method by name: each file in `mechanisms` holds one."""
 
-import difflib
 import pkgutil
 from functools import cache
 from importlib import import_module
 
 from microagg.base.errors import OptionError
+from microagg.grouping.method import near_names
 from microagg.private import mechanisms
 from microagg.private.method import PrivateMethod
 
@@ -31,9 +31,7 @@ def find(name: str, accept: str | None) -> PrivateMethod:
     """The method of this name, if its guarantee is standard or was accepted in words."""
     by_name = {method.name: method for method in all_methods()}
     if name not in by_name:
-        near = difflib.get_close_matches(str(name), by_name, n=2, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(by_name)}"
-        raise OptionError(f"there is no private method {name!r}; {hint}")
+        raise OptionError(f"there is no private method {name!r}; {near_names(name, by_name)}")
     if accept not in (None, WORD):
         raise OptionError(f"accept must be {WORD!r} or left out, but it is {accept!r}")
     method = by_name[name]

@@ -26,11 +26,9 @@ from microagg.private.guarantee import state
 from microagg.private.ledger import Ledger, fingerprint
 from microagg.private.method import PrivateMethod, Task
 from microagg.private.noise import add_noise, open_dp, steps_for
-from microagg.private.outcome import Marginal, PrivateRelease
+from microagg.private.outcome import NO_ORIGIN, Marginal, PrivateRelease
 from microagg.private.registry import all_methods, find
 from microagg.table import opening
-
-_IN_MEMORY = opening.Origin("table", "frame", Reading())
 
 
 def release(
@@ -86,7 +84,9 @@ def release(
     epsilon = budgets.check_epsilon(epsilon)
     shares = budgets.split(epsilon, domains, budget, groups_adapt=chosen.groups_adapt)
     n = next(iter(columns.values())).size
-    size = _group_size(chosen, k, n, domains, shares)
+    ranges = {name: known for name, known in domains.items() if isinstance(known, Range)}
+    widths = [known.width for known in ranges.values()]
+    size = chosen.group_size(k, Setting(n, widths, [shares[name] for name in ranges]))
     if seed is not None and not simulate:
         raise OptionError(
             "a seed would let anyone subtract the noise: real releases have none; "
@@ -107,7 +107,17 @@ def release(
         open_dp()
         if ledger is not None:
             ledger.spend(fingerprint(columns), epsilon, guarantee.definition)
-    partitions, marginals = _draw(chosen, columns, domains, shares, size, rng)
+    partitions = _groups(chosen, columns, ranges, shares, size)
+    marginals = {}
+    for name, known in domains.items():
+        if isinstance(known, Range):
+            groups = partitions[name]
+            means = noisy_means(known, columns[name], groups, chosen, shares[name], rng)
+            marginals[name] = Marginal(means, groups.sizes)
+        else:
+            counts = known.count(columns[name])
+            counts = add_noise(counts, known.sensitivity, shares[name], rng).clip(0, n)
+            marginals[name] = Marginal(np.array(known.names, object), counts)
     data = put_back(_rows(chosen, partitions, marginals, n, rng))
     return PrivateRelease(data, guarantee, origin, None if chosen.rows.together else marginals)
 
@@ -121,11 +131,11 @@ def _take_apart(
     columns that `bounds` names are taken: what has no bounds is not released.
     """
     if isinstance(table, Mapping):
-        return table, dict, _IN_MEMORY
+        return table, dict, NO_ORIGIN
     if isinstance(table, np.ndarray | list | tuple):
         columns = {str(place): column for place, column in enumerate(as_records(table, "table").T)}
         shape = np.shape(table)
-        return columns, lambda made: np.column_stack(list(made.values())).reshape(shape), _IN_MEMORY
+        return columns, lambda made: np.column_stack(list(made.values())).reshape(shape), NO_ORIGIN
     named = list(map(str, bounds)) if isinstance(bounds, Mapping) else None
     if named == []:
         raise OptionError("bounds name no column; name each column to release")
@@ -155,46 +165,20 @@ def _check_categories(method: PrivateMethod, domains: Mapping[str, Domain]) -> N
             )
 
 
-def _group_size(
-    method: PrivateMethod,
-    k: int | None,
-    n: int,
-    domains: Mapping[str, Domain],
-    shares: Mapping[str, float],
-) -> int:
-    widths = {name: known.width for name, known in domains.items() if isinstance(known, Range)}
-    own_shares = [shares[name] for name in widths]
-    return method.group_size(k, Setting(n, list(widths.values()), own_shares))
-
-
-def _draw(
+def _groups(
     method: PrivateMethod,
     columns: Mapping[str, NDArray],
-    domains: Mapping[str, Domain],
+    ranges: Mapping[str, Range],
     shares: Mapping[str, float],
     k: int,
-    rng: np.random.Generator | None,
-) -> tuple[dict[str, Partition], dict[str, Marginal]]:
-    """The groups of every column of numbers, and the noisy group means or counts of all columns."""
-    numeric = {name: known for name, known in domains.items() if isinstance(known, Range)}
-    partitions: dict[str, Partition] = {}
-    if numeric:
-        values = np.column_stack([known.clamp(columns[name]) for name, known in numeric.items()])
-        epsilons = [shares[name] for name in numeric]
-        found = method.group(Task(values, list(numeric.values()), epsilons, k))
-        partitions = dict(zip(numeric, found, strict=True))
-    marginals = {}
-    for name, known in domains.items():
-        if isinstance(known, Range):
-            groups = partitions[name]
-            means = noisy_means(known, columns[name], groups, method, shares[name], rng)
-            marginals[name] = Marginal(means, groups.sizes)
-        else:
-            counts = known.count(columns[name])
-            counts = add_noise(counts, known.sensitivity, shares[name], rng)
-            counts = np.clip(counts, 0, columns[name].size)
-            marginals[name] = Marginal(np.array(known.names, object), counts)
-    return partitions, marginals
+) -> dict[str, Partition]:
+    """The groups of every column of numbers."""
+    if not ranges:
+        return {}
+    values = np.column_stack([known.clamp(columns[name]) for name, known in ranges.items()])
+    epsilons = [shares[name] for name in ranges]
+    found = method.group(Task(values, list(ranges.values()), epsilons, k))
+    return dict(zip(ranges, found, strict=True))
 
 
 def noisy_means(

@@ -8,7 +8,7 @@ import microagg
 from microagg.columns.coded import encode
 from microagg.columns.summary import attribute, correlations
 from microagg.private.guarantee import Guarantee
-from microagg.report.story import Fact, Story
+from microagg.report.story import Story
 
 
 def story_of(guarantee: Guarantee, table: pa.Table) -> Story:
@@ -17,11 +17,7 @@ def story_of(guarantee: Guarantee, table: pa.Table) -> Story:
         encode(name, table[name].combine_chunks(), _kind(table[name].type))
         for name in table.column_names
     ]
-    linked = (
-        "linked to the original ones"
-        if guarantee.rows_linked
-        else "not linked to the original ones"
-    )
+    linked = "linked" if guarantee.rows_linked else "not linked"
     private = guarantee.private and not guarantee.bounds_leaked
     return Story(
         title="Private release",
@@ -37,15 +33,15 @@ def story_of(guarantee: Guarantee, table: pa.Table) -> Story:
         guarantee=guarantee.paragraphs,
         limits=tuple(f"{point[0].upper()}{point[1:]}." for point in guarantee.not_protected),
         facts=(
-            Fact("epsilon", f"{guarantee.epsilon:g}"),
-            Fact("method", guarantee.method),
-            Fact("records", table.num_rows),
+            ("epsilon", f"{guarantee.epsilon:g}"),
+            ("method", guarantee.method),
+            ("records", table.num_rows),
         ),
         done=(
             "Clamped every value to bounds that were known without the data.",
             f"Formed groups by the method {guarantee.method}.",
             f"Added noise to what each group publishes: {guarantee.randomness}.",
-            f"Put the columns together; rows are {linked}.",
+            f"Put the columns together; rows are {linked} to the original ones.",
         ),
         roles=tuple(
             (name, "released", f"epsilon {share:g}")

@@ -42,7 +42,7 @@ def expected_error(
         raise OptionError(f"method {method!r} has no SSE of its own: leave sse out")
     # A release without k takes the one that suits uniform data, whatever is assumed here.
     size = chosen.group_size(k, replace(setting, assume=UNIFORM))
-    error = chosen.cost(setting).at(size)
+    error = chosen.error(size, setting)
     return error if sse is None else Error(float(sse), error.noise)
 
 

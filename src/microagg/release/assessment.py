@@ -12,7 +12,7 @@ from microagg.columns.coded import Coded
 from microagg.measure.anonymity import ConfidentialCounts
 from microagg.measure.change import category_loss, numeric_loss, share_changed
 from microagg.measure.evidence import Evidence
-from microagg.measure.figures import FIGURES, Value, judge
+from microagg.measure.figures import FIGURES, Figure, Value, judge, shown
 from microagg.measure.statistics import Pair, paired
 from microagg.table.classes import Classes
 from microagg.table.opening import check_columns
@@ -45,6 +45,10 @@ class Assessment:
     figures: dict[str, Any]
     confidential: dict[str, dict[str, Any]]
     notes: tuple[str, ...] = ()
+
+    def shown(self) -> list[tuple[Figure, str]]:
+        """What a person reads of the figures, see `microagg.measure.figures.shown`."""
+        return shown(self.figures)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -101,7 +105,8 @@ def measure(
         check_columns(known or (), names)
     evidence = Evidence(
         numbers=numbers,
-        classes=classes,
+        k=classes.k,
+        unique=classes.unique,
         confidential=_counts(confidential, labels) if confidential else None,
         distance=distance,
         importance=importance,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from microagg.base.recipe import Recipe
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
-from microagg.measure.figures import shown
-from microagg.report.story import Fact, Figure, Story
+from microagg.report.story import Figure, Story
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -92,18 +91,18 @@ def _limits(recipe: Recipe) -> tuple[str, ...]:
     return tuple(limits)
 
 
-def _facts(release: "Release", public: bool) -> tuple[Fact, ...]:
+def _facts(release: "Release", public: bool) -> tuple[tuple[str, str | float], ...]:
     certificate = release.certificate
-    facts = [
-        Fact("k found", certificate.k_found),
-        Fact("k asked for", certificate.k_asked),
-        Fact("records", certificate.rows_released),
-        Fact("groups", certificate.groups),
+    facts: list[tuple[str, str | float]] = [
+        ("k found", certificate.k_found),
+        ("k asked for", certificate.k_asked),
+        ("records", certificate.rows_released),
+        ("groups", certificate.groups),
     ]
     if not public:
-        facts.append(Fact("information loss", f"{certificate.information_loss:.2f} %"))
+        facts.append(("information loss", f"{certificate.information_loss:.2f} %"))
         if certificate.above_optimum is not None:
-            facts.append(Fact("above the optimum, at most", f"{certificate.above_optimum:.2f} %"))
+            facts.append(("above the optimum, at most", f"{certificate.above_optimum:.2f} %"))
     return tuple(facts)
 
 
@@ -124,7 +123,7 @@ def _figures(release: "Release") -> tuple[Figure, ...]:
     # The loss of all columns is above, that of numbers alone would only confuse.
     told += [
         Figure(figure.title, value, figure.description, figure.better, figure.group)
-        for figure, value in shown(measured.figures)
+        for figure, value in measured.shown()
         if figure.name != "loss"
     ]
     return tuple(told)

@@ -28,8 +28,7 @@ class Comparison:
 
     title: str
     points: tuple[Choice, ...]
-    risk_name: str = "risk, %"
-    loss_name: str = "information loss, %"
+    risk_name: str
     recommended: str | None = None
     recommendation: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()

@@ -36,13 +36,13 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Story], Any]], ...] = (
 def render(story: Story) -> str:
     """The page of a release."""
     sections = [(anchor, heading) for anchor, heading, told in _SECTIONS if told(story)]
-    return _fill("release.html", story=story, sections=sections)
+    return _fill("release.html", page=story, sections=sections)
 
 
 def render_comparison(comparison: Comparison) -> str:
     """The page that compares several ways to protect a table."""
     columns = zip(*comparison.rows, strict=True)
-    return _fill("comparison.html", comparison=comparison, decimals=list(map(_decimals, columns)))
+    return _fill("comparison.html", page=comparison, decimals=list(map(_decimals, columns)))
 
 
 def write(page: Story | Comparison, path: Path | str) -> None:

@@ -10,8 +10,6 @@ from typing import Literal
 from microagg.base.errors import OptionError
 from microagg.columns.told import Attribute, Correlations
 
-Group = Literal["risk", "utility", "satisfaction", "privacy"]
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -21,15 +19,7 @@ class Figure:
     value: str | float
     meaning: str
     better: Literal["lower", "higher"] | None
-    group: Group
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A key number for the first screen. Numbers are formatted by the page, text is kept."""
-
-    label: str
-    value: str | float
+    group: Literal["risk", "utility", "satisfaction"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +28,7 @@ class Story:
 
     verdict: whether the promise was checked and is kept; verdict_sentence: the same, with numbers;
     verdict_title: in two or three words, if not in the usual ones.
+    facts: (label, key number); numbers are formatted by the page, text is kept as it is.
     guarantee, limits, notes: paragraphs; done: what was done, step by step.
     roles: (column, role, treatment); certificate: (label, value); group_sizes: (records in a group,
     groups of that size). recipe is TOML, reproduce a command.
@@ -49,7 +40,7 @@ class Story:
     verdict_sentence: str
     guarantee: tuple[str, ...]
     limits: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[tuple[str, str | float], ...] = ()
     done: tuple[str, ...] = ()
     roles: tuple[tuple[str, str, str], ...] = ()
     group_sizes: tuple[tuple[int, int], ...] = ()

@@ -18,7 +18,7 @@ def find(name: str) -> Kind:
         return kinds[name]
     near = difflib.get_close_matches(str(name), kinds, n=2, cutoff=0.5)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise OptionError(f"there is no kind {name!r}; there are {', '.join(kinds)}{meant}")
+    raise OptionError(f"kinds: there is no kind {name!r}; there are {', '.join(kinds)}{meant}")
 
 
 def all_kinds() -> tuple[Kind, ...]:

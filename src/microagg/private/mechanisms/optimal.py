@@ -7,12 +7,9 @@ paper's Algorithm 3 tries all pairs of boundaries, in n^2 time; sums of squares 
 costs on sorted values, and n log n is enough for the same optimum.
 """
 
-import math
-from dataclasses import dataclass
-
 from microagg.base.groups import Partition
 from microagg.grouping.sequence.univariate import optimal_univariate
-from microagg.private.costs import Error, Setting, of_neighbours
+from microagg.private.costs import of_neighbours
 from microagg.private.method import CONDITIONAL, LINKED, PrivateMethod, Task
 
 
@@ -25,29 +22,12 @@ def _group(task: Task) -> list[Partition]:
     return partitions
 
 
-@dataclass(frozen=True)
-class _Cost:
-    """At least as good as the best groups of one size in each column."""
-
-    setting: Setting
-
-    def at(self, k: int) -> Error:
-        parts = []
-        for column in self.setting.each_column():
-            size = max(k, of_neighbours(column.in_widths()).best_k())
-            parts.append(of_neighbours(column).at(size))
-        return Error(math.fsum(p.groups for p in parts), math.fsum(p.noise for p in parts))
-
-    def best_k(self) -> int:
-        return 1
-
-
 METHOD = PrivateMethod(
     "optimal",
     "OPT_DP (Algorithm 3)",
     "noisy means of the groups with the least error plus noise in each column",
     _group,
-    _Cost,
+    of_neighbours,
     CONDITIONAL,
     LINKED,
     sizes="the least group size ({k}), ",
