@@ -95,7 +95,7 @@ def _view(source: Opened, name: str) -> ColumnView:
     missing = array.null_count
     rows = len(array)
     try:
-        column = encode(name, array, declared_missing=source.declared_missing(name, array))
+        column = encode(name, source.without_codes(name))
     except MicroaggError as problem:
         return ColumnView(name, "unclear", distinct, missing, "look at it", str(problem))
     if column.missing is not None:

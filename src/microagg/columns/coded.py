@@ -74,27 +74,15 @@ def encode(
     array: pa.Array,
     kind: str | None = None,
     order: tuple[str, ...] | None = None,
-    declared_missing: NDArray[np.bool_] | None = None,
 ) -> Coded:
     """A column as numbers: of the kind its type says, or of the kind asked for.
 
     order: the categories of an ordinal column, lowest first.
-    declared_missing: where a code stands for a missing value.
     """
-    array = with_gaps(array, declared_missing)
     traits = kind_asked(name, array.type, kind, order)
     if kind is None and order is None and is_text(array.type):
         traits.check_undeclared(name, *counts_of(plain_values(array)))
     return encode_read(name, read(name, array, traits)[0], traits, order, array.type)
-
-
-def with_gaps(array: pa.Array, declared_missing: NDArray[np.bool_] | None) -> pa.Array:
-    """The entries, missing also where a code stands for a missing value."""
-    if declared_missing is None or not declared_missing.any():
-        return array
-    plain = without_views(array)
-    gaps = pc.if_else(pa.array(declared_missing), pa.scalar(None, plain.type), plain)
-    return gaps if plain.type == array.type else gaps.cast(array.type)
 
 
 def decode(coded: Coded, values: NDArray, missing: NDArray[np.bool_]) -> pa.Array:

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
@@ -60,9 +58,10 @@ class Opened:
     sha256: str
     notes: list[str] = field(default_factory=list)
 
-    def declared_missing(self, name: str, array: pa.Array) -> NDArray[np.bool_] | None:
-        """Where a column holds codes that its file declares to be missing values."""
-        return self.origin.format.declared_missing(array, name, self.origin.layout)
+    def without_codes(self, name: str) -> pa.Array:
+        """A column, missing also where it holds codes that its file declares to be missing."""
+        origin = self.origin
+        return origin.format.without_codes(self.frame.column(name), name, origin.layout)
 
     def looked_at(self, name: str) -> pa.Array:
         """A column that is read but never written: texts that mean missing are missing."""

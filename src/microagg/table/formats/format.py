@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import cast_like
+from microagg.table.checks import Column, cast_like
 
 # Standard input or standard output.
 STANDARD_STREAM = "-"
@@ -155,9 +153,9 @@ class Format:
         """A column that was left as it is in the file, to be read but not to be written."""
         return array
 
-    def declared_missing(self, array: pa.Array, name: str, layout: Any) -> NDArray[np.bool_] | None:
-        """Where a column holds codes that its file declares to be missing values."""
-        return None
+    def without_codes(self, column: Column, name: str, layout: Any) -> Column:
+        """A column, missing also where it holds codes that its file declares to be missing."""
+        return column
 
     def keeps(self, path: Path, layout: Any) -> bool:
         """Whether what only this layout explains can stay as it is in a file of this format."""
