@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import Column, cast_like
+from microagg.table.checks import Column
 
 # Standard input or standard output.
 STANDARD_STREAM = "-"
@@ -117,15 +117,8 @@ class Format:
     def open_writer(
         self, path: Path, schema: pa.Schema, layout: Any, rows: int
     ) -> AbstractContextManager[Put]:
-        """Something that puts table after table into a file of so many rows in all.
-
-        schema: as `written_schema` gives it.
-        """
+        """Something that puts table after table into a file of so many rows in all."""
         raise NotImplementedError
-
-    def written_schema(self, path: Path, schema: pa.Schema) -> pa.Schema:
-        """The columns as a file that is written in parts holds them: dictionaries spelt out."""
-        return spelt_out(schema)
 
     def layout_for(self, path: Path, layout: Any, source: Path | None) -> Any:
         """How a file is to be laid out.
@@ -144,10 +137,6 @@ class Format:
         numbers: columns of numbers without gaps, as far as is known.
         """
         return Reading(), None
-
-    def in_types(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
-        """What was read back in the types it was written from, as far as the file can tell them."""
-        return cast_like(table, schema)
 
     def readable(self, array: pa.Array, reading: Reading, layout: Any) -> pa.Array:
         """A column that was left as it is in the file, to be read but not to be written."""

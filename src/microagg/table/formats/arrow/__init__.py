@@ -90,21 +90,16 @@ class Arrow(Format):
         """Something that puts table after table into a file like that of the layout.
 
         A column that may have gaps must be nullable in the schema. Values in dictionaries that no
-        record has do not get into the file.
+        record has do not get into the file. Dictionaries stay where they can change from part to
+        part: in all but Arrow files. Ordered ones do not, since readers put together what the parts
+        have in the order of their coming.
         """
+        replaceable = SUFFIXES[path.suffix.lower()] != "arrow"
+        schema = spelt_out(schema, lambda kind: kind.ordered or not replaceable)
         full = [each.name for each in schema if not each.nullable]
         target = schema_alike(schema, layout, full, rows)
         with open_writer(path, target, codec_for(layout)) as put:
             yield lambda table: put(_in_schema(table, target))
-
-    def written_schema(self, path: Path, schema: pa.Schema) -> pa.Schema:
-        """Dictionaries stay where they can change from part to part: in all but Arrow files.
-
-        Ordered ones do not, since readers put together what the parts have in the order of their
-        coming.
-        """
-        replaceable = SUFFIXES[path.suffix.lower()] != "arrow"
-        return spelt_out(schema, lambda kind: kind.ordered or not replaceable)
 
 
 def _in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -136,10 +136,6 @@ class Csv(Format):
         """Numbers take a third of the memory that their texts would; all else stays text."""
         return replace(reading_of(layout), missing_values=()), numbers
 
-    def in_types(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
-        """As it was read: a text file tells no types."""
-        return table
-
     def readable(self, array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
         """Texts with decimal points, and missing where a text that stands for it says so."""
         if not pa.types.is_string(array.type):
