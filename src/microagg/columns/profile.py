@@ -117,15 +117,15 @@ class Tally:
 
         Without histograms where the sample was so small that their ranges could tell of somebody.
         """
-        shown = tuple(
-            described("quasi-identifier", column.coded, column.edges, column.side(1), None)
-            for column in self._columns
-        )
-        if self._shows_bins:
-            return shown
         return tuple(
-            each if column.coded.categories is not None else replace(each, bars=())
-            for each, column in zip(shown, self._columns, strict=True)
+            described(
+                "quasi-identifier",
+                column.coded,
+                column.edges if self._shows_bins else None,
+                column.side(1),
+                None,
+            )
+            for column in self._columns
         )
 
     def correlations(self, public: bool) -> Correlations | None:

@@ -14,7 +14,7 @@ from microagg.columns.kinds import kind_for, kinds_of_text
 from microagg.columns.text import is_text, read_text, without_views
 from microagg.columns.told import Attribute, Correlations, Role
 from microagg.kernels.histograms import count_in_bins
-from microagg.table.opening import Origin, readable
+from microagg.table.opening import Origin
 
 _BINS = 24
 _TAIL = 0.005
@@ -25,7 +25,7 @@ _NO_DIGITS = 1e-11
 
 def understood(name: str, array: pa.Array, origin: Origin) -> Coded | None:
     """A column that is only looked at: as numbers or dates if it can be, else as categories."""
-    array = without_views(readable(array, origin))
+    array = without_views(origin.readable(array))
     kind = None
     if is_text(array.type):
         kind = kind_for(name, array.type).name

@@ -41,12 +41,6 @@ def check_names(names: list[str], what: str) -> None:
         seen.add(name)
 
 
-def check_table(table: pa.Table, what: str) -> None:
-    """Refuse a table that cannot be used: no columns, nameless or repeated names, no rows."""
-    check_names(table.column_names, what)
-    check_rows(table.num_rows, what)
-
-
 def check_rows(rows: int, what: str) -> None:
     """Refuse a table without rows."""
     if rows == 0:

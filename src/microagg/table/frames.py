@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.table.checks import check_names, trimmed
+from microagg.table.checks import check_names, check_rows, trimmed
 
 
 class Frame:
@@ -37,8 +37,7 @@ class Frame:
                 f"{type(strange[0]).__name__}; rename them"
             )
         check_names(self.names, "the table")
-        if self.rows == 0:
-            raise InputError("the table has no rows: there is nothing to group")
+        check_rows(self.rows, "the table")
 
     def column(self, name: str) -> pa.Array:
         """One column in one piece."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import Column, check_table, decoded, require, sha256_of
+from microagg.table.checks import Column, check_names, check_rows, decoded, require, sha256_of
 from microagg.table.formats.format import Format, Loaded, Typed
 from microagg.table.formats.stats.layout import (
     DOUBLE_TAGS,
@@ -101,7 +101,8 @@ class Stats(Format):
         names = list(found.column_names)
         arrays = [_column(name, values.pop(name), kind, found, notes) for name in names]
         table = pa.table(arrays, names=names)
-        check_table(table, str(path))
+        check_names(names, str(path))
+        check_rows(table.num_rows, str(path))
         advance(1.0)
         return Loaded(table, _layout(path, kind, table, found), sha256, notes)
 
