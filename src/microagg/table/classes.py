@@ -53,11 +53,6 @@ class Classes:
         return int(self.times.sum())
 
     @property
-    def rows(self) -> int:
-        """How many records there are."""
-        return int(self.sizes @ self.times)
-
-    @property
     def smallest(self) -> int:
         """The records of the smallest class."""
         return int(self.sizes[0])

@@ -94,8 +94,8 @@ def read_back_stream(path: Path, expected: pa.Schema, origin: Origin) -> Stream:
 
     def read(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([schema.field(name) for name in columns])
-        for batch in stream._read(columns, rows):
+        for batch in stream.read(columns, rows):
             table = pa.Table.from_batches([batch.select(list(columns))])
             yield from cast_like(table, wanted).to_batches()
 
-    return replace(stream, schema=schema, _read=read)
+    return replace(stream, schema=schema, read=read)

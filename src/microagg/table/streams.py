@@ -11,7 +11,7 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats import format_in_parts
-from microagg.table.formats.format import Read
+from microagg.table.formats.format import Parts
 from microagg.table.opening import Origin, check_columns
 
 _ROWS = 1 << 17
@@ -19,23 +19,11 @@ _ROWS = 1 << 17
 Marks = list[tuple[Path, int, int, int]]
 
 
-@dataclass(frozen=True, eq=False)
-class Stream:
-    """A table on disk, read in parts as often as asked: always the same rows in the same order.
-
-    schema: every column as it is read; those of a text file that were to be understood in the type
-        agreed on for all of it.
-    size: bytes it would take in memory, about.
-    sha256: of the file's bytes; for a folder, of the names and hashes of its files.
-    """
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stream(Parts):
+    """A table on disk, read in parts as often as asked: always the same rows in the same order."""
 
     origin: Origin
-    schema: pa.Schema
-    rows: int
-    size: int
-    sha256: str
-    notes: list[str]
-    _read: Read = field(repr=False)
     _marks: Callable[[], Marks] = field(repr=False)
     _opened: Marks = field(repr=False)
 
@@ -70,8 +58,8 @@ class Stream:
         came, damage = 0, None
         self.check_unchanged()
         try:
-            for read in self._read(names, rows):
-                batch = read.select(names).cast(schema)
+            for part in self.read(names, rows):
+                batch = part.select(names).cast(schema)
                 for begin in range(0, batch.num_rows, rows):
                     yield batch.slice(begin, rows)
                 came += batch.num_rows
@@ -112,17 +100,8 @@ def open_stream(
         reason = problem.strerror or "it cannot be opened"
         raise InputError(f"{path.name} cannot be read: {reason}") from None
     parts = known.open_parts(path, reading, typed, advance)
-    stream = Stream(
-        Origin(path.name, known.name, reading, parts.layout, path),
-        parts.schema,
-        parts.rows,
-        parts.size,
-        parts.sha256,
-        parts.notes,
-        parts.read,
-        marks,
-        opened,
-    )
+    origin = Origin(path.name, known.name, reading, parts.layout, path)
+    stream = Stream(**vars(parts), origin=origin, _marks=marks, _opened=opened)
     stream.check_unchanged()
     return stream
 

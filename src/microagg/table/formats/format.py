@@ -43,7 +43,10 @@ class Loaded:
 class Parts:
     """A table that a format can read in parts: like `Loaded`, with a way to the records instead.
 
+    schema: every column as it is read; those of a text file that were to be understood in the type
+        agreed on for all of it.
     size: the bytes it would take in memory, about.
+    sha256: of the file's bytes; for a folder, of the names and hashes of its files.
     understand: where files tell no types, what texts of all columns say, in those of the schema.
     """
 
@@ -53,7 +56,7 @@ class Parts:
     layout: Any
     sha256: str
     notes: list[str]
-    read: Read
+    read: Read = field(repr=False)
     understand: Callable[[Sequence[pa.Array]], list[pa.Array]] | None = None
 
 
