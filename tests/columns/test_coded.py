@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.errors import InputError, MicroaggError, OptionError
-from microagg.columns.coded import decode, encode, with_gaps
+from microagg.columns.coded import decode, encode
 
 DAY = dt.date(2024, 2, 27)
 MOMENT = dt.datetime(2024, 2, 27, 13, 5, 7)
@@ -101,26 +101,6 @@ def test_not_a_number_is_missing_and_stays_what_it_was():
     assert np.isnan(back(coded)[1].as_py())
     both = encode("x", pa.array([1.0, float("nan"), None]))
     assert back(both).to_pylist() == [1.0, None, None]
-
-
-def test_declared_codes_are_missing():
-    coded = encode("x", pa.array([1, 99, 3]), None, None, np.array([False, True, False]))
-    assert coded.missing.tolist() == [False, True, False]
-    assert coded.values.tolist() == [1, 0, 3]
-
-
-def test_declared_codes_of_any_type_are_missing():
-    gone = np.array([True, False])
-    for array in (
-        pa.array(["a", "b"]).cast(pa.string_view()),
-        pa.array(["a", "b"]).dictionary_encode(),
-        pa.array([DAY, DAY]),
-        pa.array([None, None]),
-    ):
-        gaps = with_gaps(array, gone)
-        assert gaps.type == array.type
-        assert gaps.to_pylist() == [None, array.to_pylist()[1]]
-        assert with_gaps(array, None) is array
 
 
 @pytest.mark.parametrize(

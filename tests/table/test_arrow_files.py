@@ -15,7 +15,7 @@ from microagg.base.reading import Reading
 from microagg.table.checks import (
     cast_like,
     check_names,
-    check_table,
+    check_rows,
     fingerprint,
     require,
     sha256_of,
@@ -299,7 +299,7 @@ def test_cast_like_names_the_column_that_does_not_fit():
 
 
 def test_checks_of_names():
-    check_table(TABLE, "the table")
+    check_rows(TABLE.num_rows, "the table")
     check_names(["a", "b"], "the table")
     with pytest.raises(InputError, match="column 2 has no name"):
         check_names(["a", ""], "the table")

@@ -162,7 +162,7 @@ def test_no_parts_no_rows_no_columns(tmp_path):
     part = pa.record_batch({"x": pa.array([1, 2, 3])})
     for batches in ([], [part.slice(0, 0)]):
         counted = count_classes_in_parts(batches, ["x"], 0, tmp_path)
-        assert (counted.count, counted.rows, counted.k) == (0, 0, 0)
+        assert (counted.count, counted.sizes.size, counted.k) == (0, 0, 0)
     assert each_size(count_classes_in_parts([part], [], 3, tmp_path)) == [3]
 
 

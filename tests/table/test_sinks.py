@@ -18,6 +18,7 @@ from microagg.table.formats.arrow import Arrow, Layout
 from microagg.table.formats.arrow.files import open_writer
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout
+from microagg.table.formats.format import spelt_out
 from microagg.table.opening import Origin
 from microagg.table.sinks import open_sink
 from microagg.table.streams import open_stream
@@ -51,9 +52,10 @@ def test_in_parts_as_whole(tmp_path, suffix, rows):
     parts = read(path)
     ARROW.write(table, tmp_path / f"whole{suffix}", None)
     whole = read(tmp_path / f"whole{suffix}")
-    assert parts.schema.equals(ARROW.written_schema(Path(f"x{suffix}"), whole.schema))
     assert fingerprint(parts) == fingerprint(whole)
     kept = suffix in (".parquet", ".arrows")
+    spelt = spelt_out(whole.schema, lambda kind: kind.ordered or not kept)
+    assert parts.schema.equals(spelt)
     assert pa.types.is_dictionary(parts.schema.field("colour").type) == kept
     assert parts.schema.field("category").type == pa.string()
 

@@ -16,7 +16,7 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import cast_like, fingerprint, sha256_of
 from microagg.table.formats.stats import Stats
-from microagg.table.formats.stats.layout import Layout, mask_of_missing, unit_of, without_codes
+from microagg.table.formats.stats.layout import Layout, mask_of_missing, unit_of
 from microagg.table.opening import open_table
 from microagg.table.writing import write_file
 
@@ -171,7 +171,7 @@ def test_declared_codes_are_found(tmp_path):
     assert mask("day").tolist() == [False, False, False, True]
     whole = mask_of_missing(read.table["sex"].combine_chunks(), read.layout, "sex")
     assert whole.tolist() == [False, False, True, False]
-    plain = without_codes(read.table, read.layout)
+    plain = STATS.for_others(read.table, Reading(), read.layout)
     assert plain["income"].to_pylist() == [1200.5, None, None, None]
     assert plain["sex"].to_pylist() == [1, 2, None, None]
     assert plain["answer"].to_pylist() == ["yes", None, "no", None]

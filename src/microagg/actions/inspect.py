@@ -93,7 +93,7 @@ def _view(source: Opened, name: str) -> ColumnView:
         return ColumnView(name, "unclear", 0, 0, "look at it", str(problem))
     distinct = _distinct(array)
     try:
-        column = encode(name, array, declared_missing=source.declared_missing(name, array))
+        column = encode(name, source.without_codes(name))
     except MicroaggError as problem:
         return ColumnView(name, "unclear", distinct, array.null_count, "look at it", str(problem))
     missing = array.null_count if column.missing is None else int(column.missing.sum())

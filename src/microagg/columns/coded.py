@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 from microagg.columns.kinds import find, kind_for
 from microagg.columns.kinds.kind import Kind
-from microagg.columns.text import is_text, read_text, without_views
+from microagg.columns.text import is_text, read_text, refuse_disguised, without_views
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +51,14 @@ class Coded:
         return self.traits.numeric
 
     @property
-    def has_gaps(self) -> bool:
-        """Whether some values are missing."""
-        return self.missing is not None
+    def present(self) -> NDArray:
+        """The values of the records that have one."""
+        return self.values if self.missing is None else self.values[~self.missing]
 
     @property
     def varies(self) -> bool:
         """Whether there is something to lose: two values that differ."""
-        present = self.values if self.missing is None else self.values[~self.missing]
-        return bool((present != present[:1]).any())
+        return bool((self.present != self.present[:1]).any())
 
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Self:
         """The same column with some rows only."""
@@ -69,78 +68,73 @@ class Coded:
         return replace(self, values=self.values[chosen], missing=missing)
 
 
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """A column as it was declared: how entries of it are read, in whatever part they come.
+
+    type: of the column. order: the categories of an ordinal column, lowest first.
+    """
+
+    name: str
+    type: pa.DataType
+    kind: str
+    order: tuple[str, ...] | None
+
+    @classmethod
+    def by(
+        cls, name: str, column_type: pa.DataType, kind: str | None, order: tuple[str, ...] | None
+    ) -> Self:
+        """Of the kind declared, by name or by an order of categories; else of that of the type."""
+        if kind is None:
+            kind = kind_for(name, column_type).name if order is None else "ordinal"
+        return cls(name, column_type, find(kind).name, order)
+
+    @property
+    def traits(self) -> Kind:
+        """What its kind knows."""
+        return find(self.kind)
+
+    def read(self, array: pa.Array, fineness: int | None = None) -> tuple[pa.Array, int]:
+        """The entries as the kind takes them, and which type text was read as.
+
+        fineness: the only one of the types of the kind to try.
+        """
+        plain, traits = without_views(array), self.traits
+        if traits.categorical or not is_text(plain.type):
+            return plain, 0
+        types = traits.read_as if fineness is None else traits.read_as[fineness:][:1]
+        entries = read_text(plain, types)
+        if entries is None:
+            raise InputError(
+                f"column {self.name!r} is text and was declared {self.kind}, but not all of it can "
+                "be read so; correct those entries, or declare it nominal"
+            )
+        return entries
+
+    def encode(self, array: pa.Array, fineness: int | None = None) -> Coded:
+        """Some entries as numbers."""
+        entries, _ = self.read(array, fineness)
+        coded = self.traits.encode(self.name, entries, self.order)
+        return coded if entries.type == array.type else replace(coded, text=array.type)
+
+
 def encode(
-    name: str,
-    array: pa.Array,
-    kind: str | None = None,
-    order: tuple[str, ...] | None = None,
-    declared_missing: NDArray[np.bool_] | None = None,
+    name: str, array: pa.Array, kind: str | None = None, order: tuple[str, ...] | None = None
 ) -> Coded:
     """A column as numbers: of the kind its type says, or of the kind asked for.
 
     order: the categories of an ordinal column, lowest first.
-    declared_missing: where a code stands for a missing value.
     """
-    array = with_gaps(array, declared_missing)
-    traits = kind_asked(name, array.type, kind, order)
+    declared = Declared.by(name, array.type, kind, order)
     if kind is None and order is None and is_text(array.type):
-        traits.check_undeclared(name, *counts_of(plain_values(array)))
-    return encode_read(name, read(name, array, traits)[0], traits, order, array.type)
-
-
-def with_gaps(array: pa.Array, declared_missing: NDArray[np.bool_] | None) -> pa.Array:
-    """The entries, missing also where a code stands for a missing value."""
-    if declared_missing is None or not declared_missing.any():
-        return array
-    plain = without_views(array)
-    gaps = pc.if_else(pa.array(declared_missing), pa.scalar(None, plain.type), plain)
-    return gaps if plain.type == array.type else gaps.cast(array.type)
+        refuse_disguised(name, *counts_of(plain_values(array)))
+    return declared.encode(array)
 
 
 def decode(coded: Coded, values: NDArray, missing: NDArray[np.bool_]) -> pa.Array:
     """Numbers as entries of the column: of its type, missing where asked."""
     entries = coded.traits.decode(coded, values, missing)
     return entries if coded.text is None else entries.cast(coded.text)
-
-
-def kind_asked(
-    name: str, column_type: pa.DataType, kind: str | None, order: tuple[str, ...] | None
-) -> Kind:
-    """The kind that was declared, by name or by an order of categories; else that of the type."""
-    if kind is not None:
-        return find(kind)
-    return find("ordinal") if order is not None else kind_for(name, column_type)
-
-
-def read(
-    name: str, array: pa.Array, traits: Kind, types: tuple[pa.DataType, ...] | None = None
-) -> tuple[pa.Array, int]:
-    """The entries as a kind takes them, and which of the types that text may be read as it took.
-
-    types: those of the kind, if not said.
-    """
-    plain = without_views(array)
-    if traits.categorical or not is_text(plain.type):
-        return plain, 0
-    understood = read_text(plain, traits.read_as if types is None else types)
-    if understood is None:
-        raise InputError(
-            f"column {name!r} is text and was declared {traits.name}, but not all of it can be "
-            "read so; correct those entries, or declare it nominal"
-        )
-    return understood
-
-
-def encode_read(
-    name: str,
-    entries: pa.Array,
-    traits: Kind,
-    order: tuple[str, ...] | None,
-    column_type: pa.DataType,
-) -> Coded:
-    """A column as numbers once its entries were read from a column of some type."""
-    coded = traits.encode(name, entries, order)
-    return coded if entries.type == column_type else replace(coded, text=column_type)
 
 
 def counts_of(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:

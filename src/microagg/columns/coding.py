@@ -6,7 +6,7 @@ into numbers, and into points. A column in memory is one part.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 from microagg.columns.coded import (
     Coded,
+    Declared,
     counts_of,
-    encode_read,
-    kind_asked,
     plain_values,
-    read,
 )
 from microagg.columns.kinds import find
-from microagg.columns.kinds.kind import Kind, where_missing
+from microagg.columns.kinds.kind import where_missing
 from microagg.columns.points import Corners, Scores
-from microagg.columns.text import is_text, without_views
+from microagg.columns.text import is_text, refuse_disguised, without_views
 from microagg.kernels.exact_sums import Moments
 
 
@@ -41,8 +39,8 @@ class Observed:
         order: tuple[str, ...] | None = None,
         most_categories: int = 1_000_000,
     ) -> None:
-        self.name, self.type, self.order = name, column_type, order
-        self.kind = kind_asked(name, column_type, kind, order).name
+        self.name = name
+        self._declared = Declared.by(name, column_type, kind, order)
         self._undeclared = kind is None and order is None and is_text(column_type)
         self.rows = self.missing = 0
         # Of numbers. Text is added up as the finest of what it may be read as.
@@ -55,16 +53,12 @@ class Observed:
         self._counts = np.zeros(0, np.int64)
         self._waiting: list[tuple[pa.Array, NDArray[np.int64]]] = []
         self._ordered: pa.Array | None = None
-        self._step = 1 if self._traits.categorical else self._template(-1).step
-
-    @property
-    def _traits(self) -> Kind:
-        return find(self.kind)
+        self._step = 1 if self._declared.traits.categorical else self._template(-1).step
 
     def add(self, part: pa.Array) -> None:
         """Take the next part."""
         self.rows += len(part)
-        if self._traits.categorical:
+        if self._declared.traits.categorical:
             self._count(part)
         else:
             self._sum(part)
@@ -85,12 +79,14 @@ class Observed:
 
     def coding(self) -> "Coding":
         """What the column is, now that every part was seen."""
-        categories, step, place = self._counted() if self._traits.categorical else self._summed()
+        declared = self._declared
+        categorical = declared.traits.categorical
+        categories, step, place = self._counted() if categorical else self._summed()
         return Coding(
-            name=self.name,
-            kind=self.kind,
-            type=self.type,
-            order=self.order,
+            declared.name,
+            declared.type,
+            declared.kind,
+            declared.order,
             categories=categories,
             fineness=self._fineness,
             step=step,
@@ -101,22 +97,21 @@ class Observed:
         )
 
     def _template(self, fineness: int) -> Coded:
-        return _template(self.name, self.type, self._traits, self.order, fineness)
+        return self._declared.encode(pa.nulls(0, self._declared.type), fineness)
 
     def _sum(self, part: pa.Array) -> None:
-        traits = self._traits
-        entries, fineness = read(self.name, part, traits)
+        traits = self._declared.traits
+        entries, fineness = self._declared.read(part)
         if is_text(part.type):
             entries = entries.cast(traits.read_as[-1])
-        coded = traits.encode(self.name, entries, self.order)
+        coded = traits.encode(self.name, entries, self._declared.order)
         self._fineness = max(self._fineness, fineness)
         self._step = min(self._step, coded.step)
-        values = coded.values
+        values = coded.present
         if coded.missing is not None:
             self._nan |= coded.nan
             self._nulls |= not coded.nan
             self.missing += int(coded.missing.sum())
-            values = values[~coded.missing]
         self._moments.add(values if coded.step == 1 else values * coded.step)
 
     def _summed(self) -> tuple[None, int, Scores]:
@@ -126,7 +121,7 @@ class Observed:
         return None, step, Scores.of_moments(self._moments, template.whole, self._step)
 
     def _count(self, part: pa.Array) -> None:
-        if pa.types.is_dictionary(part.type) and part.type.ordered and self.order is None:
+        if pa.types.is_dictionary(part.type) and part.type.ordered and self._declared.order is None:
             self._same_order(without_views(part).dictionary)
         plain = plain_values(part)
         self.missing += plain.null_count
@@ -162,13 +157,13 @@ class Observed:
 
     def _counted(self) -> tuple[pa.Array, int, Scores | Corners]:
         self._settle_counts()
-        traits, seen = self._traits, self._categories
+        traits, seen = self._declared.traits, self._categories
         if self._undeclared:
-            traits.check_undeclared(self.name, seen, self._counts)
+            refuse_disguised(self.name, seen, self._counts)
         if self._ordered is not None:
             codes = pc.index_in(seen, value_set=self._ordered)
             seen = pa.DictionaryArray.from_arrays(codes, self._ordered, ordered=True)
-        coded = traits.encode(self.name, seen, self.order)
+        coded = traits.encode(self.name, seen, self._declared.order)
         assert coded.categories is not None
         counts = np.zeros(len(coded.categories), np.int64)
         np.add.at(counts, coded.values, self._counts)
@@ -176,17 +171,13 @@ class Observed:
 
 
 @dataclass(frozen=True, eq=False)
-class Coding:
+class Coding(Declared):
     """How a column is read as numbers, and where these stand: the same in every part of a table.
 
     categories, step, nan: as in `Coded`, of the whole column; rows, missing: how many there are.
     fineness: which of the types that text may be read as takes all of it.
     """
 
-    name: str
-    kind: str
-    type: pa.DataType
-    order: tuple[str, ...] | None
     categories: pa.Array | None
     fineness: int
     step: int
@@ -203,17 +194,12 @@ class Coding:
     @property
     def numeric(self) -> bool:
         """Whether values have distances."""
-        return find(self.kind).numeric
+        return self.traits.numeric
 
     @property
     def has_gaps(self) -> bool:
         """Whether some values are missing."""
         return self.missing > 0
-
-    @property
-    def varies(self) -> bool:
-        """Whether there is something to lose: two values that differ."""
-        return self.place.varies
 
     @property
     def width(self) -> int:
@@ -240,9 +226,7 @@ class Coding:
                 points[column.missing, :-1] = 0.0
 
     def _code_numbers(self, part: pa.Array) -> Coded:
-        traits = find(self.kind)
-        entries, _ = read(self.name, part, traits, _types(traits, self.fineness))
-        coded = encode_read(self.name, entries, traits, self.order, part.type)
+        coded = self.encode(part, self.fineness)
         if coded.step == self.step:
             return coded
         if coded.step % self.step:
@@ -254,9 +238,8 @@ class Coding:
         codes = pc.index_in(plain, value_set=self.categories)
         if codes.null_count != plain.null_count:
             raise self._changed()
-        template = _template(self.name, self.type, find(self.kind), self.order, self.fineness)
         return replace(
-            template,
+            self.encode(pa.nulls(0, self.type)),
             values=codes.fill_null(0).to_numpy().astype(np.int64),
             missing=where_missing(plain),
             categories=self.categories,
@@ -270,17 +253,8 @@ class Coding:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, but for the type and the categories, which Arrow writes down."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "order": None if self.order is None else list(self.order),
-            "fineness": self.fineness,
-            "step": self.step,
-            "nan": self.nan,
-            "rows": self.rows,
-            "missing": self.missing,
-            "place": asdict(self.place),
-        }
+        told = [each.name for each in fields(self) if each.name not in ("type", "categories")]
+        return {name: getattr(self, name) for name in told} | {"place": asdict(self.place)}
 
     @classmethod
     def from_dict(
@@ -291,20 +265,3 @@ class Coding:
         place = find(plain["kind"]).placed(**plain["place"])
         given = {**plain, "order": order, "place": place}
         return cls(type=column_type, categories=categories, **given)
-
-
-def _types(traits: Kind, fineness: int) -> tuple[pa.DataType, ...]:
-    """What text is read as, if not the coarsest that takes all of a part."""
-    return traits.read_as[fineness:][:1]
-
-
-def _template(
-    name: str,
-    column_type: pa.DataType,
-    traits: Kind,
-    order: tuple[str, ...] | None,
-    fineness: int,
-) -> Coded:
-    """A column without rows."""
-    entries, _ = read(name, pa.nulls(0, column_type), traits, _types(traits, fineness))
-    return encode_read(name, entries, traits, order, column_type)

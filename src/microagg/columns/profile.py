@@ -10,21 +10,17 @@ from numpy.typing import NDArray
 
 from microagg.columns.coded import Coded
 from microagg.columns.summary import (
-    Bins,
     Side,
-    bins_between,
+    Together,
     correlated,
     counted,
     described,
+    edges_between,
     middle_of,
     missing_in,
-    present,
-    ratios,
+    scatter_of,
 )
 from microagg.columns.told import Attribute, Correlations
-
-# A difference of sums that is so much smaller than they are has no digits of its own left.
-_NO_DIGITS = 1e-11
 
 
 class Tally:
@@ -56,7 +52,7 @@ class Tally:
         self._rows_at_once = rows_at_once
         self._columns = [_Column(*each) for each in zip(sample, pivots, strict=True)]
         self._chosen = correlated(sample)
-        self._before, self._after = (_Together(len(self._chosen)) for _ in range(2))
+        self._before, self._after = (Together(len(self._chosen)) for _ in range(2))
 
     def add(self, before: Sequence[Coded], after: Sequence[Coded]) -> None:
         """A part: the same rows and columns as they were and as they are published."""
@@ -107,7 +103,7 @@ class Tally:
             described(
                 "quasi-identifier",
                 column.coded,
-                column.bins,
+                column.edges,
                 column.side(1),
                 column.side(0),
                 column.loss,
@@ -121,15 +117,15 @@ class Tally:
 
         Without histograms where the sample was so small that their ranges could tell of somebody.
         """
-        shown = tuple(
-            described("quasi-identifier", column.coded, column.bins, column.side(1), None)
-            for column in self._columns
-        )
-        if self._shows_bins:
-            return shown
         return tuple(
-            each if column.coded.categories is not None else replace(each, bars=())
-            for each, column in zip(shown, self._columns, strict=True)
+            described(
+                "quasi-identifier",
+                column.coded,
+                column.edges if self._shows_bins else None,
+                column.side(1),
+                None,
+            )
+            for column in self._columns
         )
 
     def correlations(self, public: bool) -> Correlations | None:
@@ -145,13 +141,13 @@ class _Column:
 
     def __init__(self, sample: Coded, pivot: float | int) -> None:
         self.coded = replace(sample, values=sample.values[:0].copy(), missing=None)
-        self.bins = _rounded_bins(sample) if sample.categories is None else None
+        self.edges = _rounded_edges(sample) if sample.categories is None else None
         self.pivot = sample.values.dtype.type(pivot)
-        self.scale = _scale(present(sample), self.pivot)
+        self.scale = _scale(sample.present, self.pivot)
         self.rows = 0
         self.changed = 0
         self.missing = np.zeros(2, np.int64)
-        self.counts = np.stack([counted(self.coded, self.bins)] * 2)
+        self.counts = np.stack([counted(self.coded, self.edges)] * 2)
         self.least: float | int = math.inf
         self.most: float | int = -math.inf
         # Of the originals that have a value: how many are published as another, or as none.
@@ -165,8 +161,8 @@ class _Column:
         """Count a part; its offsets from the pivot before and after, if values have distances."""
         self.rows += before.values.size
         self.missing += missing_in(before), missing_in(after)
-        self.counts += counted(before, self.bins), counted(after, self.bins)
-        originals = present(before)
+        self.counts += counted(before, self.edges), counted(after, self.edges)
+        originals = before.present
         if originals.size:
             self.least = min(self.least, originals.min().item())
             self.most = max(self.most, originals.max().item())
@@ -218,7 +214,7 @@ class _Column:
             others = count - int(self.counts[0].max())
             return 100.0 * (self.other + self.blank) / others
         (total, squares), _, (blank_total, blank_squares) = self.sums.tolist()
-        spread = float(_scatter(count, total, squares))
+        spread = float(scatter_of(count, total, squares))
         if spread == 0.0:
             return 0.0
         # What is blank loses as much as the mean of all in its place.
@@ -233,57 +229,15 @@ class _Column:
         if count == 0 or self.coded.categories is not None:
             return Side(missing, counts)
         total, squares = self.sums[which].tolist()
-        deviation = math.sqrt(float(_scatter(count, total, squares)) / count)
+        deviation = math.sqrt(float(scatter_of(count, total, squares)) / count)
         moments = self.coded.traits.moments(
             self.coded, self.pivot, total / count / self.scale, deviation / self.scale
         )
         return Side(missing, counts, *moments)
 
 
-class _Together:
-    """Sums over the records that have both values, for each pair of columns.
-
-    sums: of ones, of the first column's values, of their squares, and of products with the second.
-    """
-
-    def __init__(self, columns: int) -> None:
-        self.sums = np.zeros((4, columns, columns))
-
-    def add(
-        self, offsets: NDArray[np.float64], missing: Sequence[NDArray[np.bool_] | None]
-    ) -> None:
-        products = offsets @ offsets.T
-        if all(each is None for each in missing):
-            self.sums[0] += offsets.shape[1]
-            self.sums[1] += offsets.sum(axis=1)[:, np.newaxis]
-            self.sums[2] += np.diagonal(products)[:, np.newaxis]
-        else:
-            there = np.ones(offsets.shape)
-            for line, each in zip(there, missing, strict=True):
-                if each is not None:
-                    line[each] = 0.0
-            self.sums[0] += there @ there.T
-            self.sums[1] += offsets @ there.T
-            self.sums[2] += (offsets * offsets) @ there.T
-        self.sums[3] += products
-
-    def table(self) -> tuple[tuple[float | None, ...], ...]:
-        counts, totals, squares, products = self.sums
-        with np.errstate(all="ignore"):
-            lengths = np.sqrt(_scatter(counts, totals, squares))
-            return ratios(products - totals * totals.T / counts, lengths * lengths.T)
-
-
-def _scatter(
-    count: float | NDArray, total: float | NDArray, squares: float | NDArray
-) -> NDArray[np.float64]:
-    """The sum of squared distances to the mean, from sums; zero if only rounding is left of it."""
-    scatter = squares - total * total / count
-    return np.where(scatter < _NO_DIGITS * squares, 0.0, scatter)
-
-
-def _rounded_bins(sample: Coded) -> Bins | None:
-    values = present(sample)
+def _rounded_edges(sample: Coded) -> NDArray[np.float64] | None:
+    values = sample.present
     if values.size == 0:
         return None
     low, high = middle_of(values)
@@ -291,7 +245,7 @@ def _rounded_bins(sample: Coded) -> Bins | None:
         digit = 10.0 ** max(-300.0, math.floor(math.log10(high - low)) - 2.0)
         digit = max(1.0, digit) if sample.whole else digit
         low, high = math.floor(low / digit) * digit, math.ceil(high / digit) * digit
-    return bins_between(sample, low, high)
+    return edges_between(sample, low, high)
 
 
 def _scale(values: NDArray, pivot: Any) -> float:

@@ -14,16 +14,18 @@ from microagg.columns.kinds import kind_for, kinds_of_text
 from microagg.columns.text import is_text, read_text, without_views
 from microagg.columns.told import Attribute, Correlations, Role
 from microagg.kernels.histograms import count_in_bins
-from microagg.table.opening import Origin, readable
+from microagg.table.opening import Origin
 
 _BINS = 24
 _TAIL = 0.005
 _MOST_CORRELATED = 20
+# A difference of sums that is so much smaller than they are has no digits of its own left.
+_NO_DIGITS = 1e-11
 
 
 def understood(name: str, array: pa.Array, origin: Origin) -> Coded | None:
     """A column that is only looked at: as numbers or dates if it can be, else as categories."""
-    array = without_views(readable(array, origin))
+    array = without_views(origin.readable(array))
     kind = None
     if is_text(array.type):
         kind = kind_for(name, array.type).name
@@ -38,18 +40,6 @@ def understood(name: str, array: pa.Array, origin: Origin) -> Coded | None:
         return None
 
 
-class Bins(NamedTuple):
-    """Equally wide bins of a histogram, in the terms of a column's values."""
-
-    edges: NDArray[np.float64]
-
-    def counts(self, values: NDArray) -> NDArray[np.int64]:
-        """How many values lie in each bin; those outside count in the outermost. O(n) time."""
-        counts = np.zeros(self.edges.size - 1, np.int64)
-        count_in_bins(np.ascontiguousarray(values, np.float64), self.edges, counts)
-        return counts
-
-
 class Side(NamedTuple):
     """What is told of a column before or after: sums only, so parts of a table can be added up.
 
@@ -62,33 +52,26 @@ class Side(NamedTuple):
     deviation: float | None = None
 
 
-def attribute(
-    role: Role,
-    after: Coded,
-    before: Coded | None = None,
-    loss: float | None = None,
-    changed: float | None = None,
-) -> Attribute:
+def attribute(role: Role, after: Coded, before: Coded | None = None) -> Attribute:
     """One column as a page shows it; without `before`, from the release alone."""
-    bins = None
+    edges = None
     if after.categories is None:
-        shown = present(after)
-        bins = _bins(after, shown if before is None else np.concatenate([present(before), shown]))
-    then = None if before is None else _side(before, bins)
-    return described(role, after, bins, _side(after, bins), then, loss, changed)
+        shown = [after.present] if before is None else [before.present, after.present]
+        edges = _edges(after, np.concatenate(shown))
+    then = None if before is None else _side(before, edges)
+    return described(role, after, edges, _side(after, edges), then)
 
 
 def described(
     role: Role,
     column: Coded,
-    bins: Bins | None,
+    edges: NDArray[np.float64] | None,
     after: Side,
     before: Side | None,
     loss: float | None = None,
     changed: float | None = None,
 ) -> Attribute:
     """One column as a page shows it, from what was counted of it; only its kind is looked at."""
-    edges = None if bins is None else bins.edges
     olds = None if before is None else before.counts
     return Attribute(
         name=column.name,
@@ -106,33 +89,29 @@ def described(
     )
 
 
-def _side(column: Coded, bins: Bins | None) -> Side:
-    return Side(missing_in(column), counted(column, bins), *_moments(column))
+def _side(column: Coded, edges: NDArray[np.float64] | None) -> Side:
+    return Side(missing_in(column), counted(column, edges), *_moments(column))
 
 
-def counted(column: Coded, bins: Bins | None) -> NDArray[np.int64]:
-    """How often each category or bin appears."""
+def counted(column: Coded, edges: NDArray[np.float64] | None) -> NDArray[np.int64]:
+    """How often each category or bin appears; what is outside counts in the outermost bins."""
+    values = column.present
     if column.categories is not None:
-        return np.bincount(present(column), minlength=len(column.categories))
-    return np.empty(0, np.int64) if bins is None else bins.counts(present(column))
+        return np.bincount(values, minlength=len(column.categories))
+    counts = np.zeros(0 if edges is None else edges.size - 1, np.int64)
+    if edges is not None:
+        count_in_bins(np.ascontiguousarray(values, np.float64), edges, counts)
+    return counts
 
 
-def correlations(
-    after: Sequence[Coded],
-    before: Sequence[Coded] | None,
-    sizes: NDArray[np.int64] | None = None,
-) -> Correlations | None:
-    """How numbers go together, before and after; over records that have both values.
-
-    sizes: if `after` is group by group, how many records each group has.
-    """
-    chosen = correlated(after)
+def correlations(columns: Sequence[Coded]) -> Correlations | None:
+    """How numbers of a release go together; over records that have both values."""
+    chosen = [columns[place] for place in correlated(columns)]
     if len(chosen) < 2:
         return None
-    names = tuple(after[place].name for place in chosen)
-    then = None if before is None else _correlations([before[place] for place in chosen], None)
-    now = _correlations([after[place] for place in chosen], sizes)
-    return Correlations(names, then, now)
+    together = Together(len(chosen))
+    together.add(np.stack([_scores(each) for each in chosen]), [each.missing for each in chosen])
+    return Correlations(tuple(each.name for each in chosen), None, together.table())
 
 
 def correlated(columns: Sequence[Coded]) -> list[int]:
@@ -140,86 +119,64 @@ def correlated(columns: Sequence[Coded]) -> list[int]:
     return [place for place, column in enumerate(columns) if column.numeric][:_MOST_CORRELATED]
 
 
-def _correlations(
-    columns: Sequence[Coded], sizes: NDArray[np.int64] | None
-) -> tuple[tuple[float | None, ...], ...]:
-    weights = None if sizes is None else sizes.astype(np.float64)
-    scores = np.empty((len(columns), columns[0].values.size))
-    for column, line in zip(columns, scores, strict=True):
-        line[:] = _scores(column)
-    if all(column.missing is None for column in columns):
-        return _complete_correlations(scores, weights)
-    present = [column.missing for column in columns]
-    table: list[list[float | None]] = [[None] * len(columns) for _ in columns]
-    for i in range(len(columns)):
-        for j in range(i + 1):
-            table[i][j] = table[j][i] = _correlation(
-                scores[i], scores[j], _either(present[i], present[j]), weights
+class Together:
+    """Sums over the records that have both values, for each pair of columns.
+
+    sums: of ones, of the first column's values, of their squares, and of products with the second.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.sums = np.zeros((4, columns, columns))
+
+    def add(
+        self, offsets: NDArray[np.float64], missing: Sequence[NDArray[np.bool_] | None]
+    ) -> None:
+        """Numbers of some records, (columns, n), zero where missing."""
+        products = offsets @ offsets.T
+        if all(each is None for each in missing):
+            self.sums[0] += offsets.shape[1]
+            self.sums[1] += offsets.sum(axis=1)[:, np.newaxis]
+            self.sums[2] += np.diagonal(products)[:, np.newaxis]
+        else:
+            there = np.ones(offsets.shape)
+            for line, each in zip(there, missing, strict=True):
+                if each is not None:
+                    line[each] = 0.0
+            self.sums[0] += there @ there.T
+            self.sums[1] += offsets @ there.T
+            self.sums[2] += (offsets * offsets) @ there.T
+        self.sums[3] += products
+
+    def table(self) -> tuple[tuple[float | None, ...], ...]:
+        """The correlations; None where there is no spread to speak of."""
+        counts, totals, squares, products = self.sums
+        with np.errstate(all="ignore"):
+            lengths = np.sqrt(scatter_of(counts, totals, squares))
+            products, spreads = products - totals * totals.T / counts, lengths * lengths.T
+        return tuple(
+            tuple(
+                float(np.clip(product / spread, -1.0, 1.0)) if 0.0 < spread < np.inf else None
+                for product, spread in zip(*rows, strict=True)
             )
-    return tuple(tuple(row) for row in table)
-
-
-def _complete_correlations(
-    scores: NDArray[np.float64], weights: NDArray[np.float64] | None
-) -> tuple[tuple[float | None, ...], ...]:
-    """All at once, where every record has every value."""
-    scores -= np.average(scores, axis=1, weights=weights)[:, np.newaxis]
-    if weights is not None:
-        scores *= np.sqrt(weights)
-    products = scores @ scores.T
-    lengths = np.sqrt(np.diagonal(products))
-    return ratios(products, np.outer(lengths, lengths))
-
-
-def ratios(
-    products: NDArray[np.float64], spreads: NDArray[np.float64]
-) -> tuple[tuple[float | None, ...], ...]:
-    """A table of correlations; None where there is no spread to speak of."""
-    return tuple(
-        tuple(
-            float(np.clip(product / spread, -1.0, 1.0)) if 0.0 < spread < np.inf else None
-            for product, spread in zip(*rows, strict=True)
+            for rows in zip(products, spreads, strict=True)
         )
-        for rows in zip(products, spreads, strict=True)
-    )
+
+
+def scatter_of(
+    count: float | NDArray, total: float | NDArray, squares: float | NDArray
+) -> NDArray[np.float64]:
+    """The sum of squared distances to the mean, from sums; zero if only rounding is left of it."""
+    scatter = squares - total * total / count
+    return np.where(scatter < _NO_DIGITS * squares, 0.0, scatter)
 
 
 def _scores(column: Coded) -> NDArray[np.float64]:
     """Numbers to correlate; zero where missing."""
     scores = np.zeros(column.values.size)
-    values = present(column)
-    if values.size:
-        scores[slice(None) if column.missing is None else ~column.missing] = centred(values)
+    if column.present.size:
+        moved = centred(column.present)
+        scores[slice(None) if column.missing is None else ~column.missing] = moved - moved.mean()
     return scores
-
-
-def _correlation(
-    one: NDArray[np.float64],
-    other: NDArray[np.float64],
-    missing: NDArray[np.bool_] | None,
-    weights: NDArray[np.float64] | None,
-) -> float | None:
-    if missing is not None:
-        one, other = one[~missing], other[~missing]
-        weights = None if weights is None else weights[~missing]
-    # Of equal values, rounding of their mean would leave a spread that is none.
-    if one.size < 2 or np.ptp(one) == 0.0 or np.ptp(other) == 0.0:
-        return None
-    one = one - np.average(one, weights=weights)
-    other = other - np.average(other, weights=weights)
-    heavy = one if weights is None else one * weights
-    spread = np.sqrt(heavy @ one) * np.sqrt(other @ (other if weights is None else other * weights))
-    if not np.isfinite(spread) or spread == 0.0:
-        return None
-    return float(np.clip(heavy @ other / spread, -1.0, 1.0))
-
-
-def _either(
-    one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None
-) -> NDArray[np.bool_] | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return one | other
 
 
 def missing_in(column: Coded) -> int:
@@ -227,13 +184,8 @@ def missing_in(column: Coded) -> int:
     return 0 if column.missing is None else int(column.missing.sum())
 
 
-def present(column: Coded) -> NDArray:
-    """The values of the records that have one."""
-    return column.values if column.missing is None else column.values[~column.missing]
-
-
 def _moments(column: Coded) -> tuple[float | str | None, float | None]:
-    values = present(column)
+    values = column.present
     if values.size == 0 or column.categories is not None:
         return None, None
     origin = values.min()
@@ -248,13 +200,13 @@ def _moments(column: Coded) -> tuple[float | str | None, float | None]:
     return column.traits.moments(column, origin, mean, deviation)
 
 
-def _bins(column: Coded, values: NDArray) -> Bins | None:
+def _edges(column: Coded, values: NDArray) -> NDArray[np.float64] | None:
     if values.size == 0:
         return None
     low, high = middle_of(values)
     if not low < high:
         low, high = float(values.min()), float(values.max())
-    return bins_between(column, low, high)
+    return edges_between(column, low, high)
 
 
 def middle_of(values: NDArray) -> tuple[float, float]:
@@ -264,8 +216,8 @@ def middle_of(values: NDArray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def bins_between(column: Coded, low: float, high: float) -> Bins | None:
-    """Bins for the numbers of a column; None where they lie too far apart to be drawn."""
+def edges_between(column: Coded, low: float, high: float) -> NDArray[np.float64] | None:
+    """The edges of equally wide bins; None where numbers lie too far apart to be drawn."""
     if not np.isfinite(high - low):
         return None
     bins = _BINS
@@ -275,4 +227,4 @@ def bins_between(column: Coded, low: float, high: float) -> Bins | None:
     elif low == high:
         low, high, bins = low - 0.5, high + 0.5, 1
     # Where floats lie no denser than the edges, these could step back by rounding.
-    return Bins(np.maximum.accumulate(np.linspace(low, high, bins + 1)))
+    return np.maximum.accumulate(np.linspace(low, high, bins + 1))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
@@ -296,11 +295,11 @@ def _seen(source: Opened, recipe: Recipe) -> pa.RecordBatch:
     """The columns that are looked at, and missing where the file says so."""
     arrays = {}
     for name in surveyed_columns(recipe):
-        array = source.frame.column(name)
-        declared = source.declared_missing(name, array)
-        if name in recipe.quasi_identifiers and declared is not None and declared.any():
-            array = pc.if_else(pa.array(declared), pa.scalar(None, array.type), array)
-        arrays[name] = source.looked_at(name) if name == recipe.weights else array
+        if name == recipe.weights:
+            arrays[name] = source.looked_at(name)
+        else:
+            known = name in recipe.quasi_identifiers
+            arrays[name] = source.without_codes(name) if known else source.frame.column(name)
     return pa.RecordBatch.from_arrays(list(arrays.values()), list(arrays))
 
 

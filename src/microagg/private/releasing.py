@@ -29,6 +29,7 @@ from microagg.private.noise import add_noise, open_dp, steps_for
 from microagg.private.outcome import NO_ORIGIN, Marginal, PrivateRelease
 from microagg.private.registry import all_methods, find
 from microagg.table import opening
+from microagg.table.frames import values_of
 
 
 def release(
@@ -141,18 +142,10 @@ def _take_apart(
         raise OptionError("bounds name no column; name each column to release")
     source = opening.open_table(table, Reading(), typed=named)
     opening.check_columns(named or [], source.frame.names)
-    columns = {name: _values(source, name) for name in named or source.frame.names}
+    names = named or source.frame.names
+    columns = {name: values_of(name, source.without_codes(name)) for name in names}
     # A layout may tell how entries were written, such as the code of a missing value.
     return columns, source.frame.like, replace(source.origin, layout=None)
-
-
-def _values(source: opening.Opened, name: str) -> NDArray:
-    values = source.frame.values(name)
-    declared = source.declared_missing(name, source.frame.column(name))
-    if declared is not None and declared.any():
-        values = values.astype(object)
-        values[declared] = None
-    return values
 
 
 def _check_categories(method: PrivateMethod, domains: Mapping[str, Domain]) -> None:

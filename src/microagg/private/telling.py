@@ -48,7 +48,7 @@ def story_of(guarantee: Guarantee, table: pa.Table) -> Story:
             for name, share in guarantee.epsilon_by_column.items()
         ),
         attributes=tuple(attribute("released", column) for column in columns),
-        correlations=correlations(columns, None) if guarantee.rows_linked else None,
+        correlations=correlations(columns) if guarantee.rows_linked else None,
         certificate=(
             ("definition", guarantee.definition),
             ("neighbouring tables", guarantee.neighbours),

@@ -47,7 +47,7 @@ def shown(plan: Plan, sample: pa.Table, profile: Profile, origin: Origin) -> Sho
         public, together = tally.public_attributes(), tally.correlations(public=True)
     else:
         public = tuple(attribute("quasi-identifier", column) for column in sampled.after)
-        together = correlations(sampled.after, None)
+        together = correlations(sampled.after)
     return Shown(
         (*tally.attributes(), *told),
         tally.correlations(public=False),

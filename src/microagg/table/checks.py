@@ -41,12 +41,6 @@ def check_names(names: list[str], what: str) -> None:
         seen.add(name)
 
 
-def check_table(table: pa.Table, what: str) -> None:
-    """Refuse a table that cannot be used: no columns, nameless or repeated names, no rows."""
-    check_names(table.column_names, what)
-    check_rows(table.num_rows, what)
-
-
 def check_rows(rows: int, what: str) -> None:
     """Refuse a table without rows."""
     if rows == 0:
@@ -146,34 +140,19 @@ def trimmed(table: pa.Table) -> pa.Table:
     """
     table = table.unify_dictionaries().combine_chunks()
     for place, field in enumerate(table.schema):
-        if not pa.types.is_dictionary(field.type):
-            continue
-        column = table.column(place)
-        if column.num_chunks == 0:
-            chunk = pa.DictionaryArray.from_arrays(
-                pa.array([], field.type.index_type),
-                pa.array([], field.type.value_type),
-                ordered=field.type.ordered,
-            )
-        else:
-            chunk = _trim(pa.concat_arrays(column.chunks))
-        table = table.set_column(place, field, chunk)
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field, _trim(table.column(place).combine_chunks()))
     return table
 
 
 def _trim(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    used = np.zeros(len(array.dictionary) + 1, np.int64)
-    # A null points one past the end, which nobody reads.
-    codes = array.indices.cast(pa.int64()).fill_null(used.size - 1).to_numpy(zero_copy_only=False)
-    used[codes] = 1
-    kept = np.flatnonzero(used[:-1])
-    if kept.size == used.size - 1:
+    codes = array.indices.unique().drop_null()
+    if len(codes) == len(array.dictionary):
         return array
-    places = np.cumsum(used) - 1
-    indices = pa.array(places[codes], pa.int64(), mask=array.indices.is_null().to_numpy(False))
+    codes = codes.sort()
     return pa.DictionaryArray.from_arrays(
-        indices.cast(array.type.index_type),
-        array.dictionary.take(pa.array(kept)),
+        pc.index_in(array.indices, value_set=codes).cast(array.type.index_type),
+        array.dictionary.take(codes),
         ordered=array.type.ordered,
     )
 

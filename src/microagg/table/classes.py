@@ -21,6 +21,7 @@ from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.kernels.collapsing import collapse, hash_lines, put_rows
 from microagg.kernels.threads import run_both
+from microagg.table.checks import plain
 from microagg.table.frames import give_back_memory, in_one_piece
 
 # The share of the work that is done when the last part was seen.
@@ -50,11 +51,6 @@ class Classes:
     def count(self) -> int:
         """How many classes there are."""
         return int(self.times.sum())
-
-    @property
-    def rows(self) -> int:
-        """How many records there are."""
-        return int(self.sizes @ self.times)
 
     @property
     def smallest(self) -> int:
@@ -126,23 +122,13 @@ def _codes(column: pa.Array) -> NDArray[np.int32]:
     return encoded.indices.to_numpy()
 
 
-def _comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def _comparable(column: pa.Array) -> pa.Array:
     """The same values, equal ones in the same bits: categories spelt out, one zero, one NaN."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type) and _has_twins(column):
+    column = plain(column)
+    if pa.types.is_floating(column.type):
         column = pc.add(column.cast(pa.float64()), 0.0)
         column = pc.if_else(pc.is_nan(column), float("nan"), column)
     return column
-
-
-def _has_twins(column: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether there may be equal values of different bits: a negative zero or a NaN."""
-    for chunk in getattr(column, "chunks", [column]):
-        values = chunk.to_numpy(zero_copy_only=False)
-        if np.isnan(values).any() or np.signbit(values[values == 0]).any():
-            return True
-    return False
 
 
 def count_classes_in_parts(
@@ -257,13 +243,14 @@ class _Lines:
         block[:, -1] = 1
         for place, name in enumerate(self.names):
             column = part.column(name)
+            inside = block[:, self.ends[place] : self.ends[place + 1]]
             try:
-                values, missing = _as_words(column, self.texts[place])
+                column = plain(column)
+                inside[:] = _as_words(column, self.texts[place])
             except pa.ArrowNotImplementedError:
                 raise _not_comparable(name, column.type) from None
-            inside = block[:, self.ends[place] : self.ends[place + 1]]
-            inside[:] = values
-            if missing is not None:
+            if column.null_count:
+                missing = column.is_null().to_numpy(zero_copy_only=False)
                 inside[missing] = 0
                 block[missing, place // 64] |= np.int64(1) << np.int64(place % 64)
 
@@ -274,30 +261,25 @@ def _words(kind: pa.DataType) -> int:
     return max(1, kind.bit_width // 64) if pa.types.is_decimal(kind) else 1
 
 
-def _as_words(
-    column: pa.Array, texts: dict[Any, int]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """A line of whole numbers for each entry, equal for equal ones, and where none is."""
+def _as_words(column: pa.Array, texts: dict[Any, int]) -> NDArray[np.int64]:
+    """A line of whole numbers for each entry, equal for equal ones; any where none is."""
     kind = column.type
-    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-    if pa.types.is_dictionary(kind):
-        return _spelt_out(column, missing, *_as_words(column.dictionary, texts))
     if pa.types.is_null(kind):
-        return np.zeros((len(column), 1), np.int64), np.ones(len(column), bool)
+        return np.zeros((len(column), 1), np.int64)
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
     elif pa.types.is_floating(kind):
         numbers = _entries(column, f"f{kind.bit_width // 8}").astype(np.float64)
         numbers += 0.0  # there is one zero, not two
         numbers[np.isnan(numbers)] = np.nan
-        return numbers.view(np.int64), missing
+        return numbers.view(np.int64)
     elif not (
         pa.types.is_integer(kind)
         or pa.types.is_decimal(kind)
         or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
     ):
-        return _numbered(column, missing, texts)
-    return _entries(column, f"i{min(8, column.type.bit_width // 8)}"), missing
+        return _numbered(column, texts)
+    return _entries(column, f"i{min(8, column.type.bit_width // 8)}")
 
 
 def _entries(column: pa.Array, dtype: str) -> NDArray:
@@ -310,32 +292,15 @@ def _entries(column: pa.Array, dtype: str) -> NDArray:
     return raw.reshape(-1, words)[column.offset :]
 
 
-def _numbered(
-    column: pa.Array, missing: NDArray[np.bool_] | None, texts: dict[Any, int]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+def _numbered(column: pa.Array, texts: dict[Any, int]) -> NDArray[np.int64]:
     """Texts and the like by numbers that grow from part to part."""
     if not pa.types.is_interval(column.type) and not pa.types.is_nested(column.type):
         # Bytes need not be decoded, and may even be no text.
         column = column.cast(pa.large_binary())
     encoded = column.dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    numbers = [texts.setdefault(value, len(texts)) for value in values]
-    return _spelt_out(encoded, missing, np.array(numbers, np.int64)[:, np.newaxis], None)
-
-
-def _spelt_out(
-    column: pa.DictionaryArray,
-    missing: NDArray[np.bool_] | None,
-    values: NDArray[np.int64],
-    none: NDArray[np.bool_] | None,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """The line of each entry, from those of the dictionary, where `none` says what is missing."""
-    if len(values) == 0:
-        return np.zeros((len(column), 1), np.int64), missing
-    places = column.indices.fill_null(0).to_numpy()
-    if none is not None:
-        missing = none[places] if missing is None else missing | none[places]
-    return values[places], missing
+    numbers = [texts.setdefault(value, len(texts)) for value in encoded.dictionary.to_pylist()]
+    places = encoded.indices.fill_null(0).to_numpy()
+    return np.array(numbers or [0], np.int64)[places, np.newaxis]
 
 
 def _collapsed(

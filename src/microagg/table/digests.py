@@ -1,6 +1,7 @@
 """Whether a file that was written in parts holds what was meant: a running hash of every column."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.table.checks import bare, bytes_of, lengths_of, plain
+from microagg.table.checks import bare, bytes_of, cast_like, lengths_of, plain
 from microagg.table.formats import format_of
 from microagg.table.formats.format import Format, spelt_out
 from microagg.table.opening import Origin
@@ -31,33 +32,27 @@ class Digests:
 
     def __init__(self, known: Format | None = None, layout: Any = None):
         self._known, self._layout = known or Format(), layout
-        self._columns: dict[str, _Running] = {}
+        # Validity, lengths and values of a column apart, so that no cut shows.
+        self._hashes: defaultdict[str, list[Any]] = defaultdict(
+            lambda: [hashlib.sha256() for _ in range(3)]
+        )
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the next rows."""
         for name, array in zip(batch.schema.names, batch.columns, strict=True):
             stored = self._known.stored(pa.chunked_array([array]), name, self._layout)
-            self._columns.setdefault(name, _Running()).add(plain(stored.chunk(0)))
+            column = plain(stored.chunk(0))
+            valid = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
+            parts = [valid.tobytes(), *_lengths_and_values(column)]
+            for running, part in zip(self._hashes[name], parts, strict=True):
+                running.update(part)
 
     def of(self) -> dict[str, str]:
         """By column, the hash of what came so far."""
-        return {name: running.digest() for name, running in self._columns.items()}
-
-
-class _Running:
-    """The hash of one column: validity, lengths and values apart, so that no cut shows."""
-
-    def __init__(self) -> None:
-        self._hashes = [hashlib.sha256() for _ in range(3)]
-
-    def add(self, array: pa.Array) -> None:
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
-        parts = [valid.astype(np.uint8).tobytes(), *_lengths_and_values(array)]
-        for running, part in zip(self._hashes, parts, strict=True):
-            running.update(part)
-
-    def digest(self) -> str:
-        return hashlib.sha256(b"".join(each.digest() for each in self._hashes)).hexdigest()
+        return {
+            name: hashlib.sha256(b"".join(each.digest() for each in hashes)).hexdigest()
+            for name, hashes in self._hashes.items()
+        }
 
 
 def _lengths_and_values(array: pa.Array) -> tuple[bytes, bytes]:
@@ -93,13 +88,14 @@ def read_back_stream(path: Path, expected: pa.Schema, origin: Origin) -> Stream:
     stream = open_stream(path, *known.reading_back(layout, numbers))
     if stream.schema.names != expected.names:
         raise InputError("the columns that were read back are not the columns that were written")
-    plain_types = spelt_out(expected.remove_metadata())
-    schema = known.in_types(stream.schema.empty_table(), plain_types).schema
+    if not known.tells_types:
+        return stream
+    schema = spelt_out(expected.remove_metadata())
 
     def read(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([schema.field(name) for name in columns])
-        for batch in stream._read(columns, rows):
+        for batch in stream.read(columns, rows):
             table = pa.Table.from_batches([batch.select(list(columns))])
-            yield from known.in_types(table, wanted).to_batches()
+            yield from cast_like(table, wanted).to_batches()
 
-    return replace(stream, schema=schema, _read=read)
+    return replace(stream, schema=schema, read=read)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.table.checks import check_names, trimmed
+from microagg.table.checks import check_names, check_rows, trimmed
 
 
 class Frame:
@@ -39,8 +39,7 @@ class Frame:
                 f"{type(strange[0]).__name__}; rename them"
             )
         check_names(self.names, "the table")
-        if self.rows == 0:
-            raise InputError("the table has no rows: there is nothing to group")
+        check_rows(self.rows, "the table")
 
     def column(self, name: str) -> pa.Array:
         """One column in one piece."""
@@ -59,25 +58,6 @@ class Frame:
             array = array.cast(pa.large_string())
         self._types[name] = array.type
         return array
-
-    def values(self, name: str) -> NDArray:
-        """One column as float64, or as texts where it holds texts, categories or truth values.
-
-        What is missing is NaN or None.
-        """
-        array = self.column(name)
-        kind = array.type
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        if pa.types.is_temporal(kind):
-            raise InputError(
-                f"column {name!r} holds dates; turn them into numbers first, such as years or days"
-            )
-        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
-        if not any(fits(kind) for fits in (*texts, pa.types.is_boolean, pa.types.is_null)):
-            raise InputError(f"column {name!r} is of type {kind}; make it numbers or text")
-        entries = array.to_pylist()
-        return np.array([None if entry is None else str(entry) for entry in entries], object)
 
     def hashable(self) -> pa.Table:
         """The table as Arrow, with what Arrow has no type for as the text Python has for it."""
@@ -119,6 +99,25 @@ class Frame:
         native = frame.to_native()
         # A column of pandas may be a view of a block in which columns replaced or dropped live on.
         return native.copy() if frame.implementation.is_pandas_like() else native
+
+
+def values_of(name: str, array: pa.Array) -> NDArray:
+    """A column as float64, or as texts where it holds texts, categories or truth values.
+
+    What is missing is NaN or None.
+    """
+    kind = array.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if pa.types.is_temporal(kind):
+        raise InputError(
+            f"column {name!r} holds dates; turn them into numbers first, such as years or days"
+        )
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    if not any(fits(kind) for fits in (*texts, pa.types.is_boolean, pa.types.is_null)):
+        raise InputError(f"column {name!r} is of type {kind}; make it numbers or text")
+    entries = array.to_pylist()
+    return np.array([None if entry is None else str(entry) for entry in entries], object)
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:

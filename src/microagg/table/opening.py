@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import fingerprint
-from microagg.table.formats import format_named, format_of
+from microagg.table.formats import FORMATS, format_of
 from microagg.table.formats.format import STANDARD_STREAM as STANDARD_STREAM
 from microagg.table.formats.format import Format, Loaded
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
@@ -42,8 +40,12 @@ class Origin:
 
     @property
     def format(self) -> Format:
-        """The format itself."""
-        return format_named(self.form)
+        """The format itself; tables in memory, and those of other engines, are of none."""
+        return FORMATS.get(self.form, Format())
+
+    def readable(self, array: pa.Array) -> pa.Array:
+        """A column to be read but not written: what a text says, without texts for missing."""
+        return self.format.readable(array, self.reading, self.layout)
 
     def layout_for(self, path: Path) -> Any:
         """How a file is to be laid out: like the input if it is of the same format."""
@@ -60,13 +62,14 @@ class Opened:
     sha256: str
     notes: list[str] = field(default_factory=list)
 
-    def declared_missing(self, name: str, array: pa.Array) -> NDArray[np.bool_] | None:
-        """Where a column holds codes that its file declares to be missing values."""
-        return self.origin.format.declared_missing(array, name, self.origin.layout)
+    def without_codes(self, name: str) -> pa.Array:
+        """A column, missing also where it holds codes that its file declares to be missing."""
+        origin = self.origin
+        return origin.format.without_codes(self.frame.column(name), name, origin.layout)
 
     def looked_at(self, name: str) -> pa.Array:
         """A column that is read but never written: texts that mean missing are missing."""
-        return readable(self.frame.column(name), self.origin)
+        return self.origin.readable(self.frame.column(name))
 
 
 def open_table(
@@ -103,11 +106,6 @@ def _in_pieces_of_one(loaded: Loaded) -> pa.Table:
         columns[place] = in_one_piece(columns[place])
     give_back_memory()
     return pa.table(columns, names).replace_schema_metadata(schema.metadata)
-
-
-def readable(array: pa.Array, origin: Origin) -> pa.Array:
-    """A column to be read but not written: what a text file says, without texts for missing."""
-    return origin.format.readable(array, origin.reading, origin.layout)
 
 
 def check_columns(named: Sequence[str], names: Sequence[str]) -> None:

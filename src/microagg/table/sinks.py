@@ -58,8 +58,7 @@ def open_sink(
     written.
     """
     target = format_in_parts(str(path), "written")
-    written = target.written_schema(path, schema)
-    with target.open_writer(path, written, origin.layout_for(path), rows) as put:
+    with target.open_writer(path, schema, origin.layout_for(path), rows) as put:
         sink = Sink(put, schema, most_rows, most_bytes)
         yield sink
         sink.flush()

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
 
 import pyarrow as pa
 
@@ -12,65 +11,21 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats import format_in_parts
-from microagg.table.formats.format import Read
+from microagg.table.formats.format import Parts
 from microagg.table.opening import Origin, check_columns
 
 _ROWS = 1 << 17
+# Which files there are: their sizes, times and places on the disk.
+Marks = list[tuple[Path, int, int, int]]
 
 
-@dataclass(frozen=True)
-class Seal:
-    """Which files a table was when it was opened: their sizes, times and places on the disk."""
-
-    name: str
-    listed: Callable[[], Sequence[Path]]
-    marks: tuple[tuple[Path, int, int, int], ...]
-
-    @classmethod
-    def on(cls, name: str, listed: Callable[[], Sequence[Path]]) -> Self:
-        """Remember the files listed; one that is not there is an InputError."""
-        try:
-            return cls(name, listed, _marks(listed()))
-        except OSError as problem:
-            reason = problem.strerror or "it cannot be opened"
-            raise InputError(f"{name} cannot be read: {reason}") from None
-
-    def check(self) -> None:
-        """Refuse to go on if a file is not the one that was opened."""
-        try:
-            same = _marks(self.listed()) == self.marks
-        except (OSError, InputError):
-            same = False
-        if not same:
-            raise InputError(
-                f"{self.name} was changed while it was being read; "
-                "start again once nobody writes to it"
-            )
-
-
-def _marks(paths: Sequence[Path]) -> tuple[tuple[Path, int, int, int], ...]:
-    stats = ((path, path.stat()) for path in paths)
-    return tuple((path, at.st_size, at.st_mtime_ns, at.st_ino) for path, at in stats)
-
-
-@dataclass(frozen=True, eq=False)
-class Stream:
-    """A table on disk, read in parts as often as asked: always the same rows in the same order.
-
-    schema: every column as it is read; those of a text file that were to be understood in the type
-        agreed on for all of it.
-    size: bytes it would take in memory, about.
-    sha256: of the file's bytes; for a folder, of the names and hashes of its files.
-    """
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stream(Parts):
+    """A table on disk, read in parts as often as asked: always the same rows in the same order."""
 
     origin: Origin
-    schema: pa.Schema
-    rows: int
-    size: int
-    sha256: str
-    notes: list[str]
-    _read: Read = field(repr=False)
-    _seal: Seal = field(repr=False)
+    _marks: Callable[[], Marks] = field(repr=False)
+    _opened: Marks = field(repr=False)
 
     def batches(
         self, columns: Sequence[str] | None = None, rows: int = _ROWS, advance: Advance = silent
@@ -86,13 +41,25 @@ class Stream:
             raise OptionError("a table read in parts needs at least one column to be asked for")
         return self._batches(names, rows, advance)
 
+    def check_unchanged(self) -> None:
+        """Refuse to go on if a file is not the one that was opened."""
+        try:
+            same = self._marks() == self._opened
+        except (OSError, InputError):
+            same = False
+        if not same:
+            raise InputError(
+                f"{self.origin.name} was changed while it was being read; "
+                "start again once nobody writes to it"
+            )
+
     def _batches(self, names: list[str], rows: int, advance: Advance) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
         came, damage = 0, None
-        self._seal.check()
+        self.check_unchanged()
         try:
-            for read in self._read(names, rows):
-                batch = read.select(names).cast(schema)
+            for part in self.read(names, rows):
+                batch = part.select(names).cast(schema)
                 for begin in range(0, batch.num_rows, rows):
                     yield batch.slice(begin, rows)
                 came += batch.num_rows
@@ -100,7 +67,7 @@ class Stream:
         except InputError as problem:
             damage = problem
         # What looks like damage may be what somebody is writing just now.
-        self._seal.check()
+        self.check_unchanged()
         if damage is not None:
             raise damage
         if came != self.rows:
@@ -122,13 +89,21 @@ def open_stream(
     """
     known = format_in_parts(os.fspath(address), "read")
     path = Path(address).absolute()
-    seal = Seal.on(path.name, lambda: known.files_of(path))
+
+    def marks() -> Marks:
+        stats = ((file, file.stat()) for file in known.files_of(path))
+        return [(file, at.st_size, at.st_mtime_ns, at.st_ino) for file, at in stats]
+
+    try:
+        opened = marks()
+    except OSError as problem:
+        reason = problem.strerror or "it cannot be opened"
+        raise InputError(f"{path.name} cannot be read: {reason}") from None
     parts = known.open_parts(path, reading, typed, advance)
-    seal.check()
     origin = Origin(path.name, known.name, reading, parts.layout, path)
-    return Stream(
-        origin, parts.schema, parts.rows, parts.size, parts.sha256, parts.notes, parts.read, seal
-    )
+    stream = Stream(**vars(parts), origin=origin, _marks=marks, _opened=opened)
+    stream.check_unchanged()
+    return stream
 
 
 def estimated_size(address: str | os.PathLike[str]) -> int | None:

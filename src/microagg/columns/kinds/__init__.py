@@ -47,10 +47,6 @@ def kind_for(name: str, column_type: pa.DataType) -> Kind:
 @cache
 def _by_name() -> dict[str, Kind]:
     # Not before somebody asks: kinds make columns of numbers, and these know their kinds.
-    files = (importlib.import_module(f"{__name__}.{each.name}") for each in _files())
-    kinds = [file.KIND for file in files if hasattr(file, "KIND")]
-    return {kind.name: kind for kind in kinds}
-
-
-def _files() -> list[pkgutil.ModuleInfo]:
-    return sorted(pkgutil.iter_modules(__path__), key=lambda file: file.name)
+    names = sorted(each.name for each in pkgutil.iter_modules(__path__))
+    files = (importlib.import_module(f"{__name__}.{name}") for name in names)
+    return {file.KIND.name: file.KIND for file in files if hasattr(file, "KIND")}

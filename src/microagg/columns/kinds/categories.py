@@ -1,7 +1,5 @@
 """What kinds share whose values are categories."""
 
-from typing import ClassVar
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,9 +9,7 @@ from microagg.aggregation.centres import modes
 from microagg.base.errors import InputError
 from microagg.columns.coded import Coded
 from microagg.columns.kinds.kind import Kind, where_missing
-from microagg.columns.points import Corners, Scores
 from microagg.columns.told import Bar
-from microagg.measure.change import category_loss
 
 _MOST_BARS = 11
 
@@ -23,17 +19,11 @@ class Categories(Kind):
 
     numeric = False
     categorical = True
-    placed: ClassVar[type[Scores] | type[Corners]] = Corners
     centre = staticmethod(modes)
-    loss = staticmethod(category_loss)
 
     def check_categories(self, name: str, categories: pa.Array, ordered: bool) -> None:
         """Refuse categories that this kind cannot have; ordered: somebody says in which order."""
         return
-
-    def bar_order(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """In which order categories are shown: the commonest first."""
-        return np.argsort(-sizes, kind="stable")
 
     def encode(self, name: str, array: pa.Array, order: tuple[str, ...] | None) -> Coded:
         """Ranks in the order that is given, or that the type has, or else of the values."""
@@ -71,10 +61,11 @@ class Categories(Kind):
         counts: NDArray[np.int64],
         olds: NDArray[np.int64] | None,
     ) -> tuple[Bar, ...]:
-        """A bar a category that appears; of many, the last one stands for the rest."""
+        """A bar a category, the commonest or the lowest first; of many, the last is the rest."""
         sizes = counts if olds is None else np.maximum(counts, olds)
         shown = np.flatnonzero(sizes)
-        shown = shown[self.bar_order(sizes[shown])]
+        if not self.numeric:
+            shown = shown[np.argsort(-sizes[shown], kind="stable")]
         shown, rest = shown[:_MOST_BARS], shown[_MOST_BARS:]
         bars = [
             Bar(name, None, None, None if olds is None else int(olds[code]), int(counts[code]))

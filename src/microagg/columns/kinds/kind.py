@@ -23,9 +23,7 @@ class Kind(ABC):
     treatment: what becomes of a column, for a person who reads the report.
     numeric: values have distances. categorical: values are codes of categories; where they are
         not, columns have a mean and a deviation.
-    placed: what makes points of the numbers.
-    centre: what groups publish, see `aggregation.centres`. loss: what that costs in percent, see
-        `measure.change`.
+    centre: what groups publish, see `aggregation.centres`.
     read_as: what text that was declared of this kind is read as, the coarsest first.
     turn: when text that nobody declared is tried as this kind, the lowest first; never if None.
     deviation: what a page calls the deviation. labelled: histograms show the labels of their bars,
@@ -36,9 +34,7 @@ class Kind(ABC):
     treatment: ClassVar[str]
     numeric: ClassVar[bool]
     categorical: ClassVar[bool]
-    placed: ClassVar[type[Scores] | type[Corners]]
     centre: Callable[[NDArray, NDArray[np.int64], int, Weights], NDArray]
-    loss: Callable[[NDArray, NDArray, Missing, Missing], float]
     read_as: ClassVar[tuple[pa.DataType, ...]] = ()
     turn: ClassVar[int | None] = None
     deviation: ClassVar[str] = "Deviation"
@@ -48,12 +44,10 @@ class Kind(ABC):
     def is_default_for(self, column_type: pa.DataType) -> bool:
         """Whether columns of this type are of this kind if nobody says otherwise."""
 
-    def check_undeclared(self, name: str, texts: pa.Array, rows: NDArray[np.int64]) -> None:
-        """Refuse text that nobody declared and that seems to be of another kind.
-
-        texts: the different ones; rows: how many rows have each.
-        """
-        return
+    @property
+    def placed(self) -> type[Scores] | type[Corners]:
+        """What makes points of the numbers."""
+        return Scores if self.numeric else Corners
 
     @abstractmethod
     def encode(self, name: str, array: pa.Array, order: tuple[str, ...] | None) -> "Coded":

@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 from microagg.aggregation.centres import integers
 from microagg.columns.coded import Coded
 from microagg.columns.kinds.kind import Kind
-from microagg.columns.points import Scores
 from microagg.columns.told import Bar
-from microagg.measure.change import numeric_loss
 
 
 class Measured(Kind):
@@ -17,9 +15,7 @@ class Measured(Kind):
 
     numeric = True
     categorical = False
-    placed = Scores
     centre = staticmethod(integers)
-    loss = staticmethod(numeric_loss)
 
     def moments(
         self, column: Coded, origin: float | int | np.number, mean: float, deviation: float

@@ -1,11 +1,9 @@
 """Categories without an order."""
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from microagg.columns.kinds.categories import Categories
-from microagg.columns.text import is_text, refuse_disguised
+from microagg.columns.text import is_text
 
 
 class Nominal(Categories):
@@ -19,10 +17,6 @@ class Nominal(Categories):
         if pa.types.is_dictionary(column_type):
             return not column_type.ordered
         return is_text(column_type) or bool(pa.types.is_null(column_type))
-
-    def check_undeclared(self, name: str, texts: pa.Array, rows: NDArray[np.int64]) -> None:
-        """Text that is mostly numbers or dates is refused."""
-        refuse_disguised(name, texts, rows)
 
 
 KIND = Nominal()

@@ -1,15 +1,11 @@
 """Categories in an order."""
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from microagg.aggregation.centres import medians
 from microagg.base.errors import OptionError
 from microagg.columns.kinds.categories import Categories
-from microagg.columns.points import Scores
 from microagg.columns.text import is_text
-from microagg.measure.change import numeric_loss
 
 
 class Ordinal(Categories):
@@ -18,9 +14,7 @@ class Ordinal(Categories):
     name = "ordinal"
     treatment = "replaced by the median category of its group"
     numeric = True
-    placed = Scores
     centre = staticmethod(medians)
-    loss = staticmethod(numeric_loss)
 
     def is_default_for(self, column_type: pa.DataType) -> bool:
         """Dictionaries with an order."""
@@ -33,10 +27,6 @@ class Ordinal(Categories):
                 f"column {name!r} is ordinal, but nothing says in which order; "
                 f"list its categories, lowest first: orders={{{name!r}: [...]}}"
             )
-
-    def bar_order(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The lowest first."""
-        return np.arange(sizes.size)
 
 
 KIND = Ordinal()

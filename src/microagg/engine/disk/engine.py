@@ -34,7 +34,7 @@ from microagg.table.classes import count_classes_in_parts
 from microagg.table.digests import Digests, digests_for, read_back_stream
 from microagg.table.formats import format_of
 from microagg.table.formats.arrow.files import SUFFIXES
-from microagg.table.opening import Origin, check_columns, readable
+from microagg.table.opening import Origin, check_columns
 from microagg.table.sinks import open_sink
 from microagg.table.streams import Stream, open_stream
 
@@ -286,7 +286,7 @@ class Disk:
         for batch in read_ahead(self._stream.batches(surveyed_columns(recipe), advance=advance)):
             if recipe.weights is not None:
                 place = batch.schema.get_field_index(recipe.weights)
-                weights = readable(batch.column(place), self.origin)
+                weights = self.origin.readable(batch.column(place))
                 batch = batch.set_column(place, recipe.weights, weights)
             yield start, batch
             start += batch.num_rows

@@ -15,7 +15,6 @@ from microagg.table.formats.stats import Stats
 FORMATS: dict[str, Format] = {
     each.name: each for each in (Csv(), Arrow(), Excel(), Stats(), Database())
 }
-_IN_MEMORY = Format()
 
 
 def format_of(address: str) -> Format:
@@ -31,11 +30,6 @@ def format_of(address: str) -> Format:
         f"{Path(address).name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
         f"there are {', '.join(suffixes)} and URLs of databases"
     )
-
-
-def format_named(name: str) -> Format:
-    """The format of that name; tables in memory, and those of other engines, are of none."""
-    return FORMATS.get(name, _IN_MEMORY)
 
 
 def format_in_parts(address: str, doing: str) -> Format:

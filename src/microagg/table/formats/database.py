@@ -19,7 +19,7 @@ from microagg.base.reading import Reading
 from microagg.table.checks import (
     cast_like,
     check_names,
-    check_table,
+    check_rows,
     decoded,
     fingerprint,
     require,
@@ -120,7 +120,7 @@ class Database(Format):
             connection.rollback()
         check_names(table.column_names, what)
         table = _plain(table)
-        check_table(table, what)
+        check_rows(table.num_rows, what)
         advance(1.0)
         return Loaded(table, None, fingerprint(table))
 

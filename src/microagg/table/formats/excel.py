@@ -5,7 +5,7 @@ import re
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import check_names, check_table, decoded, require, sha256_of
+from microagg.table.checks import check_names, check_rows, decoded, require, sha256_of
 from microagg.table.formats.format import Format, Loaded, Typed
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
@@ -28,7 +28,7 @@ _ERRORS = frozenset(
 _ADVANCE_EVERY = 4096
 _STAMP = (1980, 1, 1, 0, 0, 0)
 _MOMENT = b"1980-01-01T00:00:00Z"
-_FIRST_DAY = date(1900, 1, 1)
+_FIRST_YEAR = 1900
 # XML has no place for these, and reads a carriage return as a line feed.
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 _KINDS: dict[type, str] = {
@@ -99,7 +99,7 @@ class Excel(Format):
             for name, cells in zip(names, columns, strict=True)
         ]
         table = pa.table(arrays, names=names)
-        check_table(table, what)
+        check_rows(table.num_rows, what)
         shown = {
             name: format
             for name, format in zip(names, formats, strict=False)
@@ -123,13 +123,12 @@ class Excel(Format):
             )
         workbook = openpyxl.Workbook(write_only=True)
         sheet = workbook.create_sheet(layout.sheet)
-        text = _text_cell(sheet)
         table = decoded(table)
         columns = [
             _written(name, column, layout.formats.get(name), sheet)
             for name, column in zip(table.column_names, table.columns, strict=True)
         ]
-        sheet.append([text(name) for name in table.column_names])
+        sheet.append([_cell(sheet, name, "s") for name in table.column_names])
         for row in zip(*columns, strict=True):
             sheet.append(row)
         draft = BytesIO()
@@ -229,22 +228,19 @@ def _typed(cells: list, kind: str) -> pa.Array:
     return pa.array(cells, types[kind])
 
 
-def _text_cell(sheet: Any) -> Callable[[str], Any]:
+def _cell(sheet: Any, value: Any, kind: str | None = None, shown: str | None = None) -> Any:
     from openpyxl.cell import WriteOnlyCell
 
-    def cell(value: str) -> Any:
-        made = WriteOnlyCell(sheet, value)
-        # Left to itself, "=1+1" would become a formula and "#N/A" an error.
-        made.data_type = "s"
-        return made
-
-    return cell
+    made = WriteOnlyCell(sheet, value)
+    if kind is not None:
+        made.data_type = kind
+    if shown is not None:
+        made.number_format = shown
+    return made
 
 
 def _written(name: str, column: pa.ChunkedArray, shown: str | None, sheet: Any) -> Iterator[Any]:
     """The cells of a column, checked before the first is written."""
-    from openpyxl.cell import WriteOnlyCell
-
     kind = column.type
     if _UNFIT.search(name):
         raise InputError(f"the name of column {name!r} has control characters; rename it")
@@ -256,8 +252,8 @@ def _written(name: str, column: pa.ChunkedArray, shown: str | None, sheet: Any) 
             raise InputError(
                 f"column {name!r} has a text longer than the {_LONGEST_TEXT:,} characters of a cell"
             )
-        text = _text_cell(sheet)
-        return (None if value is None else text(value) for value in values)
+        # Left to itself, "=1+1" would become a formula and "#N/A" an error.
+        return (None if value is None else _cell(sheet, value, "s") for value in values)
     values = _plain_values(name, column)
     if shown is not None and not _fits(shown, kind):
         shown = None
@@ -269,12 +265,7 @@ def _written(name: str, column: pa.ChunkedArray, shown: str | None, sheet: Any) 
         if not rounded and shown is None:
             return value
         # openpyxl rounds numbers to 16 digits, but not those that are written out already.
-        made = WriteOnlyCell(sheet, repr(value) if rounded else value)
-        if rounded:
-            made.data_type = "n"
-        if shown is not None:
-            made.number_format = shown
-        return made
+        return _cell(sheet, repr(value) if rounded else value, "n" if rounded else None, shown)
 
     return map(cell, values)
 
@@ -306,10 +297,10 @@ def _plain_values(name: str, column: pa.ChunkedArray) -> list:
         return [None if value is None or math.isnan(value) else value for value in values]
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         target = pa.date32() if pa.types.is_date(kind) else pa.timestamp("us")
-        values = column.cast(target, safe=False).to_pylist()
-        if any(value is not None and _day(value) < _FIRST_DAY for value in values):
+        moments = column.cast(target, safe=False)
+        if (pc.min(pc.year(moments)).as_py() or _FIRST_YEAR) < _FIRST_YEAR:
             raise InputError(f"column {name!r} has dates before 1900, which Excel cannot hold")
-        return values
+        return moments.to_pylist()
     if pa.types.is_time(kind):
         return column.cast(pa.time64("us"), safe=False).to_pylist()
     if pa.types.is_duration(kind):
@@ -317,10 +308,6 @@ def _plain_values(name: str, column: pa.ChunkedArray) -> list:
     raise InputError(
         f"column {name!r} is of type {kind}, which Excel cannot hold; write Parquet instead"
     )
-
-
-def _day(value: date) -> date:
-    return value.date() if isinstance(value, datetime) else value
 
 
 def _without_clock(draft: BytesIO, path: Path) -> None:

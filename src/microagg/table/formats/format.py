@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import cast_like
+from microagg.table.checks import Column
 
 # Standard input or standard output.
 STANDARD_STREAM = "-"
@@ -45,7 +43,10 @@ class Loaded:
 class Parts:
     """A table that a format can read in parts: like `Loaded`, with a way to the records instead.
 
+    schema: every column as it is read; those of a text file that were to be understood in the type
+        agreed on for all of it.
     size: the bytes it would take in memory, about.
+    sha256: of the file's bytes; for a folder, of the names and hashes of its files.
     understand: where files tell no types, what texts of all columns say, in those of the schema.
     """
 
@@ -55,7 +56,7 @@ class Parts:
     layout: Any
     sha256: str
     notes: list[str]
-    read: Read
+    read: Read = field(repr=False)
     understand: Callable[[Sequence[pa.Array]], list[pa.Array]] | None = None
 
 
@@ -119,15 +120,8 @@ class Format:
     def open_writer(
         self, path: Path, schema: pa.Schema, layout: Any, rows: int
     ) -> AbstractContextManager[Put]:
-        """Something that puts table after table into a file of so many rows in all.
-
-        schema: as `written_schema` gives it.
-        """
+        """Something that puts table after table into a file of so many rows in all."""
         raise NotImplementedError
-
-    def written_schema(self, path: Path, schema: pa.Schema) -> pa.Schema:
-        """The columns as a file that is written in parts holds them: dictionaries spelt out."""
-        return spelt_out(schema)
 
     def layout_for(self, path: Path, layout: Any, source: Path | None) -> Any:
         """How a file is to be laid out.
@@ -147,17 +141,13 @@ class Format:
         """
         return Reading(), None
 
-    def in_types(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
-        """What was read back in the types it was written from, as far as the file can tell them."""
-        return cast_like(table, schema)
-
     def readable(self, array: pa.Array, reading: Reading, layout: Any) -> pa.Array:
         """A column that was left as it is in the file, to be read but not to be written."""
         return array
 
-    def declared_missing(self, array: pa.Array, name: str, layout: Any) -> NDArray[np.bool_] | None:
-        """Where a column holds codes that its file declares to be missing values."""
-        return None
+    def without_codes(self, column: Column, name: str, layout: Any) -> Column:
+        """A column, missing also where it holds codes that its file declares to be missing."""
+        return column
 
     def keeps(self, path: Path, layout: Any) -> bool:
         """Whether what only this layout explains can stay as it is in a file of this format."""

@@ -1,8 +1,9 @@
 """Parquet and Arrow files: Parquet, Arrow IPC (Feather) and the Arrow stream."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,17 +11,19 @@ import pyarrow as pa
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import sha256_of, trimmed
+from microagg.table.checks import trimmed
 from microagg.table.formats.arrow import streams
 from microagg.table.formats.arrow.files import (
     SUFFIXES,
     Layout,
     codec_for,
     open_writer,
-    read_file,
     schema_alike,
 )
 from microagg.table.formats.format import Format, Loaded, Parts, Put, Typed, spelt_out
+
+# As many as a row group of a Parquet file usually has.
+_ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,15 @@ class Arrow(Format):
     def read(
         self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
-        """Read a file, or the Parquet files of a folder as one table."""
-        path = Path(address)
-        if not path.is_dir():
-            sha256 = sha256_of(path)
-            return Loaded(*read_file(path, advance), sha256)
-        parts = self.open_parts(path, reading, typed)
+        """Read a file, or the Parquet files of a folder as one table.
+
+        Types, units of moments, dictionaries and missing values come as the file has them, but for
+        views (see `without_views`).
+        """
+        # A window on a file would be a danger for as long as the table lives.
+        parts = streams.open_parts(Path(address), replace(self.limits, large=sys.maxsize))
         names, batches, rows = parts.schema.names, [], 0
-        for batch in parts.read(names, 1 << 17):
+        for batch in parts.read(names, _ROWS):
             # Which columns may have gaps, and what is noted of them, differs from file to file.
             batches.append(batch.select(names).cast(parts.schema))
             rows += batch.num_rows
@@ -86,21 +90,16 @@ class Arrow(Format):
         """Something that puts table after table into a file like that of the layout.
 
         A column that may have gaps must be nullable in the schema. Values in dictionaries that no
-        record has do not get into the file.
+        record has do not get into the file. Dictionaries stay where they can change from part to
+        part: in all but Arrow files. Ordered ones do not, since readers put together what the parts
+        have in the order of their coming.
         """
+        replaceable = SUFFIXES[path.suffix.lower()] != "arrow"
+        schema = spelt_out(schema, lambda kind: kind.ordered or not replaceable)
         full = [each.name for each in schema if not each.nullable]
         target = schema_alike(schema, layout, full, rows)
         with open_writer(path, target, codec_for(layout)) as put:
             yield lambda table: put(_in_schema(table, target))
-
-    def written_schema(self, path: Path, schema: pa.Schema) -> pa.Schema:
-        """Dictionaries stay where they can change from part to part: in all but Arrow files.
-
-        Ordered ones do not, since readers put together what the parts have in the order of their
-        coming.
-        """
-        replaceable = SUFFIXES[path.suffix.lower()] != "arrow"
-        return spelt_out(schema, lambda kind: kind.ordered or not replaceable)
 
 
 def _in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:

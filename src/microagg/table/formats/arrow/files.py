@@ -3,15 +3,13 @@
 import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Advance
-from microagg.table.checks import check_names, check_table
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -41,30 +39,6 @@ class Layout:
     compression: str | None = None
 
 
-def read_file(path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
-    """Read a Parquet file, an Arrow (Feather) file or an Arrow stream; its first bytes say which.
-
-    Types, units of moments, dictionaries and missing values come as the file has them, but for
-    views (see `without_views`).
-    """
-    kind = kind_inside(path)
-    try:
-        with pa.OSFile(str(path)) as file:
-            table, layout = _READERS[kind](file, path, advance)
-        # Only now is every page decoded: a damaged one shows here.
-        table.validate()
-        schema = without_views(table.schema)
-        if schema != table.schema:
-            table, layout = table.cast(schema), replace(layout, schema=without_views(layout.schema))
-    except InputError:
-        raise
-    # The libraries beneath report damage in many ways; none of their texts is safe to repeat.
-    except Exception:
-        raise damaged(path, kind) from None
-    check_table(table, str(path))
-    return table, layout
-
-
 def damaged(path: Path, kind: str, where: str = "") -> InputError:
     """What to say of a file that begins well and cannot be read, or not everywhere."""
     return InputError(
@@ -87,22 +61,6 @@ def kind_inside(path: Path) -> str:
     raise InputError(f"{path} is not a {wanted}: {found}; check which program wrote it")
 
 
-def _read_parquet(file: Any, path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as parquet:
-        schema = parquet.schema_arrow
-        check_names(schema.names, str(path))
-        groups = parquet.num_row_groups
-        parts = []
-        for group in range(groups):
-            parts.append(parquet.read_row_group(group))
-            advance((group + 1) / groups)
-        compression = codec_of(parquet.metadata)
-    table = pa.concat_tables(parts) if parts else schema.empty_table()
-    return table, Layout(schema, compression)
-
-
 def without_views(schema: pa.Schema) -> pa.Schema:
     """The same columns with texts and bytes in a row: few functions know views of them."""
     for place, field in enumerate(schema):
@@ -119,39 +77,6 @@ def codec_of(metadata: "pq.FileMetaData") -> str | None:
     if not metadata.num_row_groups or not metadata.num_columns:
         return None
     return str(metadata.row_group(0).column(0).compression).lower()
-
-
-def _read_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> tuple[pa.Table, Layout]:
-    return pa.Table.from_batches(list(batches), schema), Layout(schema)
-
-
-def _read_arrow(file: Any, path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
-    arrow = pa.ipc.open_file(file)
-    check_names(arrow.schema.names, str(path))
-    count = arrow.num_record_batches
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for place in range(count):
-            yield arrow.get_batch(place)
-            advance((place + 1) / count)
-
-    return _read_batches(batches(), arrow.schema)
-
-
-def _read_stream(file: Any, path: Path, advance: Advance) -> tuple[pa.Table, Layout]:
-    stream = pa.ipc.open_stream(file)
-    check_names(stream.schema.names, str(path))
-    size = max(1, file.size())
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in stream:
-            yield batch
-            advance(min(1.0, file.tell() / size))
-
-    return _read_batches(batches(), stream.schema)
-
-
-_READERS = {"parquet": _read_parquet, "arrow": _read_arrow, "stream": _read_stream}
 
 
 def codec_for(layout: Layout | None) -> str:

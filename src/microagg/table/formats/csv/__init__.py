@@ -12,8 +12,15 @@ import pyarrow.compute as pc
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats.csv.blocks import blocks
-from microagg.table.formats.csv.columns import Column, Sketch, columns_of, layout_of
-from microagg.table.formats.csv.layout import CsvLayout, Outline, outline, reading_of, understand
+from microagg.table.formats.csv.columns import columns_of, layout_of
+from microagg.table.formats.csv.layout import (
+    CsvLayout,
+    Outline,
+    outline,
+    reading_of,
+    understand,
+    without_missing,
+)
 from microagg.table.formats.csv.text import as_texts, open_writer
 from microagg.table.formats.format import STANDARD_STREAM, Format, Loaded, Parts, Put, Typed
 
@@ -62,7 +69,7 @@ class Csv(Format):
         """
         path = Path(address)
         plan = self._outline(path, reading)
-        columns, decimal, _rows = columns_of(path, plan, reading, typed, Column, advance)
+        columns, decimal, _rows = columns_of(path, plan, reading, typed, True, advance)
         again = [column for column in columns if not column.finish()]
         if again:
             for batch in blocks(path, plan, [column.name for column in again]):
@@ -86,7 +93,7 @@ class Csv(Format):
         One pass agrees on the type of every column, and all later ones keep to it.
         """
         plan = self._outline(path, reading)
-        columns, decimal, rows = columns_of(path, plan, reading, typed, Sketch, advance)
+        columns, decimal, rows = columns_of(path, plan, reading, typed, False, advance)
         for column in columns:
             column.finish()
         known = {column.name: column for column in columns}
@@ -136,15 +143,11 @@ class Csv(Format):
         """Numbers take a third of the memory that their texts would; all else stays text."""
         return replace(reading_of(layout), missing_values=()), numbers
 
-    def in_types(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
-        """As it was read: a text file tells no types."""
-        return table
-
     def readable(self, array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
         """Texts with decimal points, and missing where a text that stands for it says so."""
         if not pa.types.is_string(array.type):
             return array
-        present = _without_stand_ins(array, reading)
+        present = without_missing(array, reading.missing_values)
         return pc.replace_substring(present, ",", ".") if layout.decimal == "," else present
 
     def for_others(self, table: pa.Table, reading: Reading, layout: CsvLayout) -> pa.Table:
@@ -165,12 +168,7 @@ class Csv(Format):
 def _understood(array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
     if not pa.types.is_string(array.type):
         return array
-    present = _without_stand_ins(array, reading)
+    present = without_missing(array, reading.missing_values)
     if present.null_count == len(present):
         return present
     return understand(present, layout.decimal)[2]
-
-
-def _without_stand_ins(array: pa.Array, reading: Reading) -> pa.Array:
-    stand_ins = pa.array(["", *reading.missing_values], array.type)
-    return pc.if_else(pc.is_in(array, value_set=stand_ins), pa.scalar(None, array.type), array)

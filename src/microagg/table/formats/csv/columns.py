@@ -5,7 +5,7 @@ that changes its mind later is text after all.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from microagg.table.formats.csv.layout import (
     as_it_is,
     common_type,
     understand,
+    without_missing,
 )
 
 
@@ -35,11 +36,22 @@ class Column:
     after a block that disagrees it is text, of which nothing is there yet.
     """
 
-    def __init__(self, name: str, typed: bool, decimal: str, missing_values: pa.Array):
+    def __init__(
+        self,
+        name: str,
+        typed: bool,
+        decimal: str,
+        missing_values: Sequence[str],
+        keeps: bool = False,
+    ):
         self.name = name
         self.typed = typed
         self.type = pa.string()
         self.chunks: list[pa.Array] = []
+        # One for each type that blocks were of, with the extremes where a wider type may not hold
+        # them: so much it takes to agree on a type.
+        self.seen: list[pa.Array] = []
+        self._keeps = keeps
         self._decimal = decimal
         self._missing_values = missing_values
         self._missing: Counter[str] = Counter()
@@ -49,34 +61,42 @@ class Column:
 
     def add(self, text: pa.Array) -> None:
         """Take the next block."""
-        if not self.typed:
-            self.keep(text)
-            return
-        present = self._without_missing(text)
+        values = self._understood(text) if self.typed else text
+        if self._keeps and not self._failed:
+            self.chunks.append(values)
+
+    def _understood(self, text: pa.Array) -> pa.Array | None:
+        present = without_missing(text, self._missing_values)
         self._count(text, present)
         if self._failed:
-            return
-        if present.null_count == len(present):
-            self.keep(pa.nulls(len(present)))
-            return
+            return None
+        values = pa.nulls(len(present))
         try:
-            if self._convert is None:
+            if present.null_count < len(present) and self._convert is None:
                 self._convert, self._layout, values = understand(present, self._decimal)
-            else:
+            elif present.null_count < len(present) and self._convert is not None:
                 values = self._convert(present)
-            self.keep(values)
         except pa.ArrowInvalid:
             self._failed = True
+            return None
+        self._see(values)
+        return values
 
-    def keep(self, values: pa.Array) -> None:
-        """Hold on to what a block says."""
-        self.chunks.append(values)
+    def _see(self, values: pa.Array) -> None:
+        kind = values.type
+        same = [each for each in self.seen if each.type == kind]
+        if pa.types.is_integer(kind) or pa.types.is_timestamp(kind):
+            others = [each for each in self.seen if each.type != kind]
+            self.seen = [*others, _extremes(pa.concat_arrays([*same, _extremes(values)]))]
+        elif not same:
+            self.seen.append(values[:0])
 
     def finish(self) -> bool:
         """Agree on one type; False if the column has to be read again, as text."""
         if self.typed and not self._failed:
-            self.type = common_type({chunk.type for chunk in self.chunks})
+            self.type = common_type({each.type for each in self.seen})
             try:
+                self.seen = [pc.cast(each, self.type) for each in self.seen]
                 self.chunks = [pc.cast(chunk, self.type) for chunk in self.chunks]
             except pa.ArrowInvalid:
                 self._failed = True
@@ -84,14 +104,14 @@ class Column:
             return True
         self.type = pa.string()
         self._convert, self._layout = as_it_is, ColumnLayout()
-        self.chunks, self._failed = [], False
+        self.chunks, self.seen, self._failed = [], [], False
         return False
 
     def values(self, text: pa.Array) -> pa.Array:
         """What a block says once the type is agreed on."""
         if not self.typed:
             return text
-        present = self._without_missing(text)
+        present = without_missing(text, self._missing_values)
         if self._convert is None or present.null_count == len(present):
             return pa.nulls(len(present), self.type)
         return pc.cast(self._convert(present), self.type)
@@ -101,32 +121,10 @@ class Column:
         commonest = self._missing.most_common(1)
         return replace(self._layout, missing=commonest[0][0] if commonest else "")
 
-    def _without_missing(self, text: pa.Array) -> pa.Array:
-        missing = pc.is_in(text, value_set=self._missing_values)
-        if not pc.any(missing).as_py():
-            return text
-        return pc.if_else(missing, pa.scalar(None, pa.string()), text)
-
     def _count(self, text: pa.Array, present: pa.Array) -> None:
         if present.null_count:
             for found in pc.value_counts(text.filter(present.is_null())).to_pylist():
                 self._missing[found["values"]] += found["counts"]
-
-
-class Sketch(Column):
-    """One column of which only so much is kept as it takes to agree on a type."""
-
-    def keep(self, values: pa.Array) -> None:
-        """Hold on to the types, and to the extremes where a wider type may not hold them."""
-        if not self.typed:
-            return
-        kind = values.type
-        known = [chunk for chunk in self.chunks if chunk.type == kind]
-        if not (pa.types.is_integer(kind) or pa.types.is_timestamp(kind)):
-            self.chunks += [] if known else [values[:0]]
-            return
-        others = [chunk for chunk in self.chunks if chunk.type != kind]
-        self.chunks = [*others, _extremes(pa.concat_arrays([*known, _extremes(values)]))]
 
 
 def columns_of(
@@ -134,21 +132,21 @@ def columns_of(
     plan: Outline,
     reading: Reading,
     typed: Collection[str] | None,
-    make: type[Column],
+    keeps: bool,
     advance: Advance,
 ) -> tuple[list[Column], str, int]:
     """The columns after one pass, not finished yet; the decimal sign; how many records there are.
 
-    typed: the columns to understand, None for all.
+    typed: the columns to understand, None for all; keeps: they hold on to what blocks say.
     """
     asked = set(plan.names if typed is None else typed)
-    missing = pa.array(["", *reading.missing_values], pa.string())
+    missing = reading.missing_values
     parts = blocks(path, plan, plan.names, advance)
     first = next(parts)
     decimal = plan.layout.decimal
     if reading.decimal is None and plan.layout.delimiter != ",":
         decimal = _find_decimal(first.columns, missing)
-    columns = [make(name, name in asked, decimal, missing) for name in plan.names]
+    columns = [Column(name, name in asked, decimal, missing, keeps) for name in plan.names]
     rows = 0
     for batch in chain([first], parts):
         rows += batch.num_rows
@@ -169,7 +167,7 @@ def _extremes(values: pa.Array) -> pa.Array:
     return pa.concat_arrays(pa.array([pc.min_max(values)]).flatten())
 
 
-def _find_decimal(columns: list[pa.Array], missing: pa.Array) -> str:
+def _find_decimal(columns: list[pa.Array], missing: Sequence[str]) -> str:
     """A comma if there are columns of decimals with it but none that a point would make such."""
     found = set()
     for text in columns:
@@ -177,7 +175,7 @@ def _find_decimal(columns: list[pa.Array], missing: pa.Array) -> str:
         for decimal in ".,":
             column = Column("", True, decimal, missing)
             column.add(text)
-            if column.chunks[0].type == pa.float64():
+            if column.seen[0].type == pa.float64():
                 kinds.add(decimal)
         if len(kinds) == 1:
             found |= kinds

@@ -282,6 +282,14 @@ def understand(text: pa.Array, decimal: str) -> tuple[Converter, ColumnLayout, p
     return as_it_is, ColumnLayout(), text
 
 
+def without_missing(text: pa.Array, missing_values: Sequence[str]) -> pa.Array:
+    """The same fields, null where they are empty or hold a text that stands for that."""
+    missing = pc.is_in(text, value_set=pa.array(["", *missing_values], pa.string()))
+    if not pc.any(missing).as_py():
+        return text
+    return pc.if_else(missing, pa.scalar(None, pa.string()), text)
+
+
 def as_it_is(text: pa.Array) -> pa.Array:
     """Text is text."""
     return text

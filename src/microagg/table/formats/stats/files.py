@@ -1,20 +1,21 @@
-"""How files of statistics packages are read and written."""
+"""Files of statistics packages: SPSS (.sav, .zsav), Stata (.dta) and SAS (.sas7bdat, .xpt)."""
 
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Advance
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import check_table, decoded, require, sha256_of
-from microagg.table.formats.format import Loaded
+from microagg.table.checks import Column, check_names, check_rows, decoded, require, sha256_of
+from microagg.table.formats.format import Format, Loaded, Typed
 from microagg.table.formats.stats.layout import (
     DOUBLE_TAGS,
     EXACT,
@@ -24,13 +25,14 @@ from microagg.table.formats.stats.layout import (
     SUFFIXES,
     Layout,
     MissingCodes,
+    mask_of_missing,
     numbers_of,
     understood,
     unit_of,
-    without_codes,
 )
 
 _NEWEST = {"SPSS": 1, "Stata": 118, "SAS xport": 8}
+_WRITERS = {"SPSS": "write_sav", "Stata": "write_dta", "SAS xport": "write_xport"}
 _STATA_RELEASES = {113: 8, 114: 10, 115: 12, 117: 13, 118: 14, 119: 15}
 _DATE_FORMATS = {
     ("SPSS", "D"): "DATE11",
@@ -49,48 +51,119 @@ _STAMPS = {
 }
 
 
-def read(path: Path, reading: Reading, advance: Advance) -> Loaded:
-    """Read a file of a statistics package; its suffix says which.
+@dataclass(frozen=True)
+class Stats(Format):
+    """Files of SPSS, Stata and SAS, which declare codes for missing values."""
 
-    Empty text is a missing value, as these packages see it. Numbers of SPSS whose format has no
-    decimals are whole numbers if all of them are.
-    """
-    kind = SUFFIXES[path.suffix.lower()]
-    sha256 = sha256_of(path)
-    pyreadstat = require("pyreadstat", f"reading {kind} files", "stats-files")
-    readers: dict[str, Callable[..., Any]] = {
-        "SPSS": pyreadstat.read_sav,
-        "Stata": pyreadstat.read_dta,
-        "SAS": pyreadstat.read_sas7bdat,
-        "SAS xport": pyreadstat.read_xport,
-    }
-    options: dict[str, Any] = {"encoding": reading.encoding, "output_format": "dict"}
-    if kind != "SAS xport":
-        options["user_missing"] = True
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
+    name = "stats"
+    suffixes = SUFFIXES
+    only_read: ClassVar = {".sas7bdat": ".xpt, .sav or .dta"}
+
+    def read(
+        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
+    ) -> Loaded:
+        """Read a file of a statistics package; its suffix says which.
+
+        Empty text is a missing value, as these packages see it. Numbers of SPSS whose format has no
+        decimals are whole numbers if all of them are.
+        """
+        path = Path(address)
+        kind = SUFFIXES[path.suffix.lower()]
+        sha256 = sha256_of(path)
+        pyreadstat = require("pyreadstat", f"reading {kind} files", "stats-files")
+        readers: dict[str, Callable[..., Any]] = {
+            "SPSS": pyreadstat.read_sav,
+            "Stata": pyreadstat.read_dta,
+            "SAS": pyreadstat.read_sas7bdat,
+            "SAS xport": pyreadstat.read_xport,
+        }
+        options: dict[str, Any] = {"encoding": reading.encoding, "output_format": "dict"}
+        if kind != "SAS xport":
+            options["user_missing"] = True
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                _, head = readers[kind](path, metadataonly=True, **options)
+                # A damaged head may claim billions of rows, and the reader would make room.
+                if (head.number_rows or 0) > path.stat().st_size * _packed(path):
+                    raise ValueError
+                values, found = readers[kind](path, disable_datetime_conversion=True, **options)
+            # What the library beneath says may quote a value.
+            except Exception:
+                raise InputError(
+                    f"{path} cannot be read as a file of {kind}: it is damaged, cut off, of "
+                    "another kind, or its text needs another encoding"
+                ) from None
+        if any("duplicated" in str(warning.message) for warning in warned):
+            raise InputError(f"{path} has two columns of one name: rename or drop one of them")
+        advance(0.5)
+        notes: list[str] = []
+        names = list(found.column_names)
+        arrays = [_column(name, values.pop(name), kind, found, notes) for name in names]
+        table = pa.table(arrays, names=names)
+        check_names(names, str(path))
+        check_rows(table.num_rows, str(path))
+        advance(1.0)
+        return Loaded(table, _layout(path, kind, table, found), sha256, notes)
+
+    def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
+        """Write the table as a file of a statistics package; equal tables give equal bytes.
+
+        Labels, formats, measurement levels and missing codes of the layout are written again for
+        columns that still hold the same sort of thing. A file of another kind than the layout's
+        gets the labels, and plain missing values instead of missing codes. Moments are kept to the
+        millisecond, those with a time zone in UTC.
+        """
+        kind = SUFFIXES[path.suffix.lower()]
+        pyreadstat = require("pyreadstat", f"writing {kind} files", "stats-files")
+        polars = require("polars", f"writing {kind} files", "stats-files")
+        layout = layout or Layout(kind, _NEWEST[kind])
+        if layout.kind != kind:
+            table, layout = self.for_others(table, Reading(), layout), _translated(layout, kind)
+        table = decoded(table)
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+        same = {name for name in columns if layout.still_like(name, columns[name].type)}
+        frame = polars.DataFrame(
+            [_series(polars, name, column, layout) for name, column in columns.items()]
+        )
+        settings = {
+            "file_label": layout.file_label,
+            "column_labels": {name: layout.labels.get(name) for name in columns},
+            "variable_format": _formats(table, layout),
+            **_settings(table, path, layout, same),
+        }
+        if kind != "SAS xport":
+            settings["variable_value_labels"] = {
+                name: _labels_of(layout.value_labels[name], frame[name].dtype, polars)
+                for name in sorted(same & layout.value_labels.keys())
+                if kind == "SPSS" or frame[name].dtype != polars.String
+            }
+        put = getattr(pyreadstat, _WRITERS[kind])
         try:
-            _, head = readers[kind](path, metadataonly=True, **options)
-            # A damaged head may claim billions of rows, and the reader would make room for them.
-            if (head.number_rows or 0) > path.stat().st_size * _packed(path):
-                raise ValueError
-            values, found = readers[kind](path, disable_datetime_conversion=True, **options)
+            put(frame, path, **settings)
         # What the library beneath says may quote a value.
-        except Exception:
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
             raise InputError(
-                f"{path} cannot be read as a file of {kind}: it is damaged, cut off, of another "
-                "kind, or its text needs another encoding"
+                f"the table does not fit a file of {kind}: names of columns must be short words of "
+                "letters, digits and _ that begin with a letter, and texts and labels not too long"
             ) from None
-    if any("duplicated" in str(warning.message) for warning in warned):
-        raise InputError(f"{path} has two columns of one name: rename or drop one of them")
-    advance(0.5)
-    notes: list[str] = []
-    names = list(found.column_names)
-    arrays = [_column(name, values.pop(name), kind, found, notes) for name in names]
-    table = pa.table(arrays, names=names)
-    check_table(table, str(path))
-    advance(1.0)
-    return Loaded(table, _layout(path, kind, table, found), sha256, notes)
+        _without_clock(path, kind)
+
+    def without_codes(self, column: Column, name: str, layout: Layout) -> Column:
+        """A column, missing also where it holds codes that its file declares to be missing."""
+        mask = mask_of_missing(column, layout, name)
+        if mask is None or not mask.any():
+            return column
+        return pc.if_else(pa.array(mask), pa.scalar(None, column.type), column)
+
+    def keeps(self, path: Path, layout: Layout) -> bool:
+        """Codes mean something only to the package that declared them."""
+        return self.suffixes[path.suffix.lower()] == layout.kind
+
+    def for_others(self, table: pa.Table, reading: Reading, layout: Layout) -> pa.Table:
+        """The table with codes for missing values as plain ones."""
+        columns = [self.without_codes(table[name], name, layout) for name in table.column_names]
+        return pa.table(columns, schema=table.schema)
 
 
 def _packed(path: Path) -> int:
@@ -164,93 +237,36 @@ def _version(path: Path, kind: str) -> int:
     return 8 if b"LIBV8" in start else 5
 
 
-def write(table: pa.Table, path: Path, layout: Layout | None) -> None:
-    """Write the table as a file of a statistics package; equal tables give equal bytes.
+def _settings(table: pa.Table, path: Path, layout: Layout, same: set[str]) -> dict[str, Any]:
+    """What the writer of each package wants beside labels; columns not the `same` have nothing."""
 
-    Labels, formats, measurement levels and missing codes of the layout are written again for
-    columns that still hold the same sort of thing. A file of another kind than the layout's gets
-    the labels, and plain missing values instead of missing codes. Moments are kept to the
-    millisecond, those with a time zone in UTC.
-    """
-    kind = SUFFIXES[path.suffix.lower()]
-    pyreadstat = require("pyreadstat", f"writing {kind} files", "stats-files")
-    polars = require("polars", f"writing {kind} files", "stats-files")
-    layout = layout or Layout(kind, _NEWEST[kind])
-    if layout.kind != kind:
-        table, layout = without_codes(table, layout), _translated(layout, kind)
-    table = decoded(table)
-    columns = dict(zip(table.column_names, table.columns, strict=True))
-    same = {name for name in columns if layout.still_like(name, columns[name].type)}
-    frame = polars.DataFrame(
-        [_series(polars, name, column, layout) for name, column in columns.items()]
-    )
-    settings = {
-        "file_label": layout.file_label,
-        "column_labels": {name: layout.labels.get(name) for name in columns},
-        "variable_format": _formats(table, layout),
-        **_WRITERS[kind].settings(table, layout, same, path),
-    }
-    if kind != "SAS xport":
-        settings["variable_value_labels"] = {
-            name: _labels_of(layout.value_labels[name], frame[name].dtype, polars)
-            for name in sorted(same & layout.value_labels.keys())
-            if kind == "SPSS" or frame[name].dtype != polars.String
+    def still(said: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in said.items() if name in same}
+
+    if layout.kind == "Stata":
+        letters = {name: list(tags) for name, tags in still(layout.tags).items()}
+        return {"version": _release(table, layout), "missing_user_values": letters}
+    if layout.kind == "SAS xport":
+        return {
+            "table_name": layout.table_name,
+            "file_format_version": layout.version,
+            "variable_informat": still(layout.informats),
         }
-    put = getattr(pyreadstat, _WRITERS[kind].put)
-    try:
-        put(frame, path, **settings)
-    # What the library beneath says may quote a value.
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
-        raise InputError(
-            f"the table does not fit a file of {kind}: names of columns must be short words of "
-            "letters, digits and _ that begin with a letter, and texts and labels not too long"
-        ) from None
-    _without_clock(path, kind)
-
-
-def _spss_settings(_table: pa.Table, layout: Layout, same: set[str], path: Path) -> dict[str, Any]:
     zlib = path.suffix.lower() == ".zsav"
+    measures = still(layout.measures).items()
     return {
         "compress": zlib,
         "row_compress": not zlib and layout.version != 0,
         "note": list(layout.notes),
         "missing_ranges": {
-            name: _ranges(codes) for name, codes in layout.missing_codes.items() if name in same
+            name: [*({"lo": low, "hi": high} for low, high in codes.ranges), *codes.values]
+            for name, codes in still(layout.missing_codes).items()
         },
         "variable_measure": {
-            name: measure
-            for name, measure in layout.measures.items()
-            if name in same and measure in ("nominal", "ordinal", "scale")
+            name: each for name, each in measures if each in ("nominal", "ordinal", "scale")
         },
         "variable_display_width": layout.widths,
     }
-
-
-def _stata_settings(table: pa.Table, layout: Layout, same: set[str], _path: Path) -> dict[str, Any]:
-    letters = {name: list(tags) for name, tags in layout.tags.items() if name in same}
-    return {"version": _release(table, layout), "missing_user_values": letters}
-
-
-def _sas_settings(_table: pa.Table, layout: Layout, same: set[str], _path: Path) -> dict[str, Any]:
-    return {
-        "table_name": layout.table_name,
-        "file_format_version": layout.version,
-        "variable_informat": {
-            name: shown for name, shown in layout.informats.items() if name in same
-        },
-    }
-
-
-class _Writer(NamedTuple):
-    put: str
-    settings: Callable[[pa.Table, Layout, set[str], Path], dict[str, Any]]
-
-
-_WRITERS = {
-    "SPSS": _Writer("write_sav", _spss_settings),
-    "Stata": _Writer("write_dta", _stata_settings),
-    "SAS xport": _Writer("write_xport", _sas_settings),
-}
 
 
 def _translated(layout: Layout, kind: str) -> Layout:
@@ -357,10 +373,6 @@ def _labels_of(labels: dict[Any, str], stored: Any, polars: Any) -> dict[Any, st
             if isinstance(value, str) or value == int(value)
         }
     return labels
-
-
-def _ranges(codes: MissingCodes) -> list[Any]:
-    return [*({"lo": low, "hi": high} for low, high in codes.ranges), *codes.values]
 
 
 def _release(table: pa.Table, layout: Layout) -> int:

@@ -113,17 +113,6 @@ def mask_of_missing(array: pa.ChunkedArray, layout: Layout, name: str) -> NDArra
     return mask
 
 
-def without_codes(table: pa.Table, layout: Layout) -> pa.Table:
-    """The table with declared missing codes as plain missing values, for files without them."""
-    for place, name in enumerate(table.column_names):
-        column = table.column(place)
-        mask = mask_of_missing(column, layout, name)
-        if mask is not None and mask.any():
-            gaps = pc.if_else(pa.array(mask), pa.scalar(None, column.type), column)
-            table = table.set_column(place, table.schema.field(place), gaps)
-    return table
-
-
 def understood(numbers: pa.Array, kind: str, shown: str) -> pa.Array:
     """Numbers of a file as dates, moments or whole numbers.
 
