@@ -69,7 +69,8 @@ def order_by_nearest_next(
             walk_on(tree, records, order, done, pause)
             done = pause
             advance(done / n)
-        left = _rows_left(tree.slots, order[done - 1], left)
+        there = tree.rows[tree.slots[left]] == left
+        left = left[there | (left == order[done - 1])]
     return order
 
 
@@ -161,22 +162,6 @@ def _squared_distances(records, point, squares):
             away = records[i, a] - point[a]
             total += away * away
         squares[i] = total
-
-
-@kernel
-def _rows_left(slots, current, left):
-    """Of the rows a tree was planted with, those not visited, and the current one to start from."""
-    count = 0
-    for row in left:
-        if slots[row] >= 0 or row == current:
-            count += 1
-    rows = np.empty(count, np.int32)
-    count = 0
-    for row in left:
-        if slots[row] >= 0 or row == current:
-            rows[count] = row
-            count += 1
-    return rows
 
 
 METHODS = (
