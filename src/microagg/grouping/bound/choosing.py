@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from microagg.grouping.bound.proving import shares
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 # Groups kept for each record of the data, and those for each that go into a linear programme.
 _MOST_EACH = 40
@@ -123,11 +123,7 @@ def _known(
         if growing and size < 2 * k - 1:
             seeds = _least(layer, _GROWN_EACH * n).sets
             grown = np.empty((_WAYS_TO_GROW * len(seeds), size + 1), np.int32)
-            half = len(seeds) // 2
-            run_both(
-                partial(_grow, records, prices, seeds[:half], grown[: _WAYS_TO_GROW * half]),
-                partial(_grow, records, prices, seeds[half:], grown[_WAYS_TO_GROW * half :]),
-            )
+            run_halves(partial(_grow, records, prices, seeds, grown), 0, len(seeds))
             grown = grown[grown[:, size] >= 0]
     return _cheapest(layers, _MOST_EACH * n)
 
@@ -225,7 +221,7 @@ def costs_of(records: NDArray[np.float64], sets: NDArray[np.integer]) -> NDArray
 
 
 @kernel
-def _grow(records, prices, sets, grown):
+def _grow(records, prices, sets, grown, first, last):
     """Each set with one record more, in the few ways that raise its margin least; -1 for no way."""
     n, d = records.shape
     size = sets.shape[1]
@@ -234,7 +230,7 @@ def _grow(records, prices, sets, grown):
     best = np.empty(_WAYS_TO_GROW)
     who = np.empty(_WAYS_TO_GROW, np.int64)
     share = size / (size + 1.0)
-    for s in range(len(sets)):
+    for s in range(first, last):
         for a in range(d):
             total = 0.0
             for t in range(size):

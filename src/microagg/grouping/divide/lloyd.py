@@ -1,11 +1,13 @@
 """Cells around centres: by Lloyd's iterations, or as coarse groups of MDAV."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.grouping.sequence.kmeans import kmeans
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 # Enough records a cell to place its centre.
 _SAMPLE = 1000
@@ -48,14 +50,9 @@ def nearest_centres(
     records: NDArray[np.float64], centres: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """The nearest centre of each record, in two threads."""
-    n = len(records)
-    nearest = np.empty(n, np.int64)
+    nearest = np.empty(len(records), np.int64)
     columns = np.ascontiguousarray(centres.T)
-    middle = n // 2
-    run_both(
-        lambda: _nearest_centres(records[:middle], columns, nearest[:middle]),
-        lambda: _nearest_centres(records[middle:], columns, nearest[middle:]),
-    )
+    run_halves(partial(_nearest_centres, records, columns, nearest), 0, len(records))
     return nearest
 
 
@@ -96,10 +93,10 @@ def _least(values: NDArray[np.float64], wanted: int) -> NDArray[np.bool_]:
 
 
 @kernel
-def _nearest_centres(records, columns, nearest):
-    n, d = records.shape
+def _nearest_centres(records, columns, nearest, first, last):
+    d = records.shape[1]
     squares = np.empty(columns.shape[1])
-    for i in range(n):
+    for i in range(first, last):
         for c in range(squares.size):
             squares[c] = 0.0
         for a in range(d):

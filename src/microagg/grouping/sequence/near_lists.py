@@ -4,15 +4,13 @@ The records of a leaf look together: at the leaves nearest to their middle, the 
 at no more than so many. So a list is exact where that suffices, and never takes long.
 """
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.nearest import LEAF, NONE, plant
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _LEAVES_AT_ONCE = 1 << 11
 
@@ -38,31 +36,20 @@ def nearest_lists(
     squares = np.empty((members.size, count))
 
     def fill(first: int, last: int) -> None:
-        _fill_lists(
-            tree.low,
-            tree.high,
-            tree.cells,
-            tree.rows,
-            looks,
-            first,
-            last,
-            entries[first],
-            lists,
-            squares,
-        )
+        _fill_lists(tree, looks, first, last, entries[first], lists, squares)
 
     leaves = len(tree.cells)
     for first in range(0, leaves, _LEAVES_AT_ONCE):
         last = min(leaves, first + _LEAVES_AT_ONCE)
-        middle = (first + last) // 2
-        run_both(partial(fill, first, middle), partial(fill, middle, last))
+        run_halves(fill, first, last)
         advance(last / leaves)
     return tree.rows[there], lists, squares
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _fill_lists(low, high, cells, rows, looks, first, last, entry, lists, squares):
+def _fill_lists(tree, looks, first, last, entry, lists, squares):
     """The lists of the records in leaves first..last, the first of which is at `entry`."""
+    low, high, cells, rows = tree.low, tree.high, tree.cells, tree.rows
     count = lists.shape[1]
     leaves, d, _ = cells.shape
     # From an array, or the compiler would unroll the loops instead of making vectors of them.

@@ -8,6 +8,8 @@ of that section, a short tour, is in `tour`.
 Every sum runs in one fixed order, whatever the number of threads, so every order is reproducible.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _TWO_WAY_FROM = 1 << 15
 # Rows whose covariances are summed by themselves before they join the total.
@@ -88,13 +90,8 @@ def _centroid(records):
 
 
 def _project(records, loadings, two_way_from):
-    n = len(records)
-    scores = np.empty(n)
-    middle = n // 2 if n >= two_way_from else n
-    run_both(
-        lambda: _dot(records[:middle], loadings, scores[:middle]),
-        lambda: _dot(records[middle:], loadings, scores[middle:]),
-    )
+    scores = np.empty(len(records))
+    run_halves(partial(_dot, records, loadings, scores), 0, len(records), two_way_from)
     return scores
 
 
@@ -104,11 +101,8 @@ def _first_component(records, two_way_from):
     centroid = _centroid(records)
     blocks = -(-n // _BLOCK)
     products = np.zeros((blocks, d, d))
-    middle = blocks // 2 if n >= two_way_from else blocks
-    run_both(
-        lambda: _sum_products(records, centroid, products, 0, middle),
-        lambda: _sum_products(records, centroid, products, middle, blocks),
-    )
+    sum_blocks = partial(_sum_products, records, centroid, products)
+    run_halves(sum_blocks, 0, blocks, -(-two_way_from // _BLOCK))
     covariances = products.sum(axis=0) / n
     loadings = np.linalg.eigh(covariances, UPLO="U")[1][:, -1]
     sizes = np.abs(loadings)
@@ -118,9 +112,9 @@ def _first_component(records, two_way_from):
 
 
 @kernel
-def _dot(records, loadings, scores):
-    n, d = records.shape
-    for i in range(n):
+def _dot(records, loadings, scores, first, last):
+    d = records.shape[1]
+    for i in range(first, last):
         score = 0.0
         for a in range(d):
             score += records[i, a] * loadings[a]
