@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Groups, Method, Task
-from microagg.grouping.refine.starts import START, check_start, start_groups
+from microagg.grouping.methods import plainly
+from microagg.grouping.refine.starts import START, check_start
 from microagg.grouping.sequence.nearest import LEAF, NONE, hide, make_space, nearest, plant, put
 from microagg.kernels.compiling import kernel
 
@@ -344,7 +345,7 @@ def _join_rest(records, rows, size, k, centres, parts):
 
 
 def _group(task: Task) -> Groups:
-    return decompose(task.records, *start_groups(task), task.k, task.advance)
+    return decompose(task.records, *plainly(task.options["start"])(task), task.k, task.advance)
 
 
 METHODS = (
