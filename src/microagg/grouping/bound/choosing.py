@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from microagg.grouping.bound.proving import shares
 from microagg.kernels.compiling import kernel
+from microagg.kernels.group_passes import scatter_of
 from microagg.kernels.threads import run_halves
 
 # Groups kept for each record of the data, and those for each that go into a linear programme.
@@ -221,6 +222,12 @@ def costs_of(records: NDArray[np.float64], sets: NDArray[np.integer]) -> NDArray
 
 
 @kernel
+def _cost(records, sets, costs):
+    for s in range(costs.size):
+        costs[s] = scatter_of(records, sets[s], 0, sets.shape[1])
+
+
+@kernel
 def _grow(records, prices, sets, grown, first, last):
     """Each set with one record more, in the few ways that raise its margin least; -1 for no way."""
     n, d = records.shape
@@ -262,21 +269,3 @@ def _grow(records, prices, sets, grown, first, last):
             for t in range(size):
                 grown[row, t] = sets[s, t]
             grown[row, size] = who[w]
-
-
-@kernel
-def _cost(records, sets, costs):
-    d = records.shape[1]
-    size = sets.shape[1]
-    for s in range(costs.size):
-        total = 0.0
-        for a in range(d):
-            pivot = records[sets[s, 0], a]
-            drift = 0.0
-            for t in range(1, size):
-                drift += records[sets[s, t], a] - pivot
-            mean = pivot + drift / size
-            for t in range(size):
-                away = records[sets[s, t], a] - mean
-                total += away * away
-        costs[s] = total
