@@ -64,10 +64,7 @@ class _Region(NamedTuple):
 
 
 @kernel
-def anneal(
-    points, near, scales, order, place, sizes, first, last, k,
-    steps, hot, cold, partners, allowed, seed,
-):  # fmt: skip
+def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partners, allowed, seed):
     """Anneal the groups that stand at order[first:last], with so many steps.
 
     `sizes` are the sizes of these groups, as many entries as there can be groups, zeros for those
@@ -75,6 +72,7 @@ def anneal(
     are brought up to date. `hot` and `cold` are shares of `scales`; a swap is the best one with so
     many `partners` in a group.
     """
+    points, near, scales = field.points, field.near, field.scales
     m = last - first
     width = points.shape[1]
     slots = sizes.size

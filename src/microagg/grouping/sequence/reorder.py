@@ -21,7 +21,7 @@ from microagg.grouping.sequence.kmeans import kmeans
 from microagg.grouping.sequence.nearest import LEAF, NONE, Tree, hide, make_space, nearest, plant
 from microagg.grouping.sequence.split import split_sequence, split_task
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_all
 
 _DEFAULT_CLUSTERS = (1, 2, 5, 10, 20, 50, 100, 200)
 _DEFAULT_CLUSTERS_OF_MANY = (50, 200)
@@ -63,22 +63,16 @@ def reorder(
     wanted = _cluster_numbers(clusters, len(records))
     seed = int(rng.integers(2**63))
     tree = plant(records)
-    found: list[Rounds] = []
+    found: dict[int, Rounds] = {}
 
-    def begin(number: int, advance: Advance) -> Rounds:
-        labels = kmeans(records, number, np.random.default_rng([seed, number]), spread=False)
-        return repeat_rounds(tree, records, labels, k, turn, advance)
+    def begin(place: int, advance: Advance) -> None:
+        rng = np.random.default_rng([seed, wanted[place]])
+        labels = kmeans(records, wanted[place], rng, spread=False)
+        found[place] = repeat_rounds(tree, records, labels, k, turn, advance)
 
-    for done in range(0, len(wanted), 2):
-        pair = wanted[done : done + 2]
-
-        def tell(share: float, done: int = done, step: int = len(pair)) -> None:
-            advance((done + step * share) / len(wanted))
-
-        results = _both(begin, pair, tell)
-        found = [min(found + results, key=lambda result: result.sse)]
-    advance(1.0)
-    return found[0].line, found[0].sizes
+    run_all(begin, np.ones(len(wanted), np.int64), advance)
+    best = min(range(len(wanted)), key=lambda place: found[place].sse)
+    return found[best].line, found[best].sizes
 
 
 def walk_groups(
@@ -94,23 +88,6 @@ def walk_groups(
     tree = plant(records)
     line = order_groups(tree, records, order, sizes, _farthest(records), advance)
     return line.astype(np.int32)
-
-
-def _both(begin, pair, tell):
-    """One or two starts side by side; the first tells how far both are."""
-    results = [None] * len(pair)
-
-    def first() -> None:
-        results[0] = begin(pair[0], tell)
-
-    def second() -> None:
-        results[1] = begin(pair[1], silent)
-
-    if len(pair) == 2:
-        run_both(first, second)
-    else:
-        first()
-    return results
 
 
 def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
