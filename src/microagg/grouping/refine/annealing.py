@@ -403,7 +403,9 @@ def _dissolve(region, slot, largest, limit):
         for i in range(region.listed[x]):
             other = region.group[region.lists[x, i]]
             size = counts[other]
-            if size >= largest or other in (slot, target):
+            if size >= largest or other == slot:
+                continue
+            if other == target:
                 continue
             square = 0.0
             for a in range(width):

@@ -207,7 +207,7 @@ def make_space():
     return np.empty(LEAF), np.empty(128, np.int64), np.empty(128)
 
 
-@kernel
+@kernel(inline="always")
 def nearest(tree, point, leaf, barred, within, space):
     """The row nearest to a point, other than `barred`; ties go to the lowest row number.
 
@@ -266,7 +266,7 @@ def nearest(tree, point, leaf, barred, within, space):
                 bounds[count] = to_left
                 count += 1
         if climbing == 1:
-            return found
+            break
         sibling = climbing ^ 1
         climbing //= 2
         if least[sibling] != NONE:
@@ -278,3 +278,4 @@ def nearest(tree, point, leaf, barred, within, space):
             waiting[0] = sibling
             bounds[0] = bound
             count = 1
+    return found
