@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.kernels.columns import squared_distances
 from microagg.kernels.compiling import kernel
 
 
@@ -12,25 +13,9 @@ def outside_in(records: NDArray[np.float64]) -> NDArray[np.int64]:
     O(n d + n log n) time.
     """
     distances = np.empty(len(records))
-    _measure(records, distances)
+    # A running sum adds in the order of rows, whatever the number of attributes.
+    squared_distances(records, np.cumsum(records, axis=0)[-1] / len(records), distances)
     return np.argsort(-distances, kind="stable")
-
-
-@kernel
-def _measure(records, distances):
-    n, d = records.shape
-    centroid = np.zeros(d)
-    for row in range(n):
-        for a in range(d):
-            centroid[a] += records[row, a]
-    for a in range(d):
-        centroid[a] /= n
-    for row in range(n):
-        total = 0.0
-        for a in range(d):
-            away = records[row, a] - centroid[a]
-            total += away * away
-        distances[row] = total
 
 
 @kernel

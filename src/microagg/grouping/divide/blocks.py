@@ -54,7 +54,7 @@ def group_block(task: Task, group: Group) -> Groups:
     n = len(records)
     if n < 2 * k:
         return np.arange(n), np.array([n])
-    if _is_constant(records):
+    if (records == records[0]).all():
         return np.arange(n), even_sizes(n, k)
     if n > _LARGE:
         same = (records == records[_find_majority(records)]).all(axis=1)
@@ -89,9 +89,8 @@ def join_small(
     counts = np.bincount(cell_of)
     if counts.min() >= k:
         return cell_of
-    means = np.zeros((counts.size, records.shape[1]))
-    _sum_cells(records, cell_of, means)
-    means /= np.maximum(counts, 1)[:, None]
+    sums = [np.bincount(cell_of, column, counts.size) for column in records.T]
+    means = np.column_stack(sums) / np.maximum(counts, 1)[:, None]
     home = np.arange(counts.size)
     present = counts > 0
     while True:
@@ -115,17 +114,6 @@ def _part(task: Task, rows: NDArray[np.integer]) -> Task:
 
 
 @kernel
-def _is_constant(records):
-    """Whether all records are equal; as soon as two differ, the rest is not looked at."""
-    n, d = records.shape
-    for i in range(1, n):
-        for a in range(d):
-            if records[i, a] != records[0, a]:
-                return False
-    return True
-
-
-@kernel
 def _find_majority(records):
     """A row that more than half of all equal, if there is one: Boyer and Moore's vote."""
     n, d = records.shape
@@ -141,11 +129,3 @@ def _find_majority(records):
                 break
         votes += 1 if same else -1
     return row
-
-
-@kernel
-def _sum_cells(records, cell_of, sums):
-    n, d = records.shape
-    for i in range(n):
-        for a in range(d):
-            sums[cell_of[i], a] += records[i, a]

@@ -118,11 +118,8 @@ def _settle(state, order, sizes, k):
         count = _grow_groups(state.records, rows, size, k, parts)
         at = 0
         for part in range(count):
-            for i in range(parts[part]):
-                state.members[slot, i] = rows[at + i]
+            _fill(state, slot, rows[at : at + parts[part]])
             at += parts[part]
-            state.sizes[slot] = parts[part]
-            _refresh(state, slot)
             slot += 1
         first += size
     for spare in range(state.sizes.size - 1, slot - 1, -1):
@@ -247,12 +244,17 @@ def _update(state, tree, slot, k):
         if part > 0:
             state.free_count[0] -= 1
             slot = state.free[state.free_count[0]]
-        for i in range(parts[part]):
-            state.members[slot, i] = rows[at + i]
+        _fill(state, slot, rows[at : at + parts[part]])
         at += parts[part]
-        state.sizes[slot] = parts[part]
-        _refresh(state, slot)
         put(tree, slot, state.centres[slot])
+
+
+@kernel
+def _fill(state, slot, rows):
+    for i in range(rows.size):
+        state.members[slot, i] = rows[i]
+    state.sizes[slot] = rows.size
+    _refresh(state, slot)
 
 
 @kernel

@@ -18,6 +18,7 @@ from microagg.grouping.method import Method
 from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
+from microagg.kernels.columns import squared_distances
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_halves
 
@@ -79,7 +80,7 @@ def order_by_nearest_next(
 def farthest_from_centroid(records: NDArray[np.float64]) -> int:
     """The row of the record farthest from the centroid, the first of equals."""
     squares = np.empty(len(records))
-    _squared_distances(records, _centroid(records), squares)
+    squared_distances(records, _centroid(records), squares)
     return int(np.argmax(squares))
 
 
@@ -145,17 +146,6 @@ def _sum_products(records, centroid, products, first, last):
                 x = away[a]
                 for b in range(a, d):
                     total[a, b] += x * away[b]
-
-
-@kernel
-def _squared_distances(records, point, squares):
-    n, d = records.shape
-    for i in range(n):
-        total = 0.0
-        for a in range(d):
-            away = records[i, a] - point[a]
-            total += away * away
-        squares[i] = total
 
 
 METHODS = (
