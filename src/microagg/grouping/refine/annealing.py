@@ -161,27 +161,8 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
         size, other_size = counts[one], counts[other]
         at_x, at_one, at_other = x * width, one * width, other * width
         if size > k and other_size < largest and (more >> np.uint64(28)) < np.uint64(8):
-            a0 = a1 = a2 = a3 = 0.0
-            b0 = b1 = b2 = b3 = 0.0
-            for a in range(0, width, LANES):
-                away = own[at_x + a] - centres[at_one + a]
-                a0 += away * away
-                away = own[at_x + a + 1] - centres[at_one + a + 1]
-                a1 += away * away
-                away = own[at_x + a + 2] - centres[at_one + a + 2]
-                a2 += away * away
-                away = own[at_x + a + 3] - centres[at_one + a + 3]
-                a3 += away * away
-                away = own[at_x + a] - centres[at_other + a]
-                b0 += away * away
-                away = own[at_x + a + 1] - centres[at_other + a + 1]
-                b1 += away * away
-                away = own[at_x + a + 2] - centres[at_other + a + 2]
-                b2 += away * away
-                away = own[at_x + a + 3] - centres[at_other + a + 3]
-                b3 += away * away
-            cost = ((b0 + b1) + (b2 + b3)) * (other_size / (other_size + 1.0))
-            cost -= ((a0 + a1) + (a2 + a3)) * (size / (size - 1.0))
+            cost = _apart(own, at_x, centres, at_other, width) * (other_size / (other_size + 1.0))
+            cost -= _apart(own, at_x, centres, at_one, width) * (size / (size - 1.0))
             if cost < limit * roots[x] * roots[y]:
                 seat_x, mover = seat[x], members[one, size - 1]
                 members[one, seat_x] = mover
@@ -251,6 +232,22 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
         for i in range(counts[slot]):
             order[at] = rows[members[slot, i]]
             at += 1
+
+
+@kernel(inline="always")
+def _apart(own, at_x, centres, at_slot, width):
+    """The squared distance of a record from a centre, in four lanes."""
+    a0 = a1 = a2 = a3 = 0.0
+    for a in range(0, width, LANES):
+        away = own[at_x + a] - centres[at_slot + a]
+        a0 += away * away
+        away = own[at_x + a + 1] - centres[at_slot + a + 1]
+        a1 += away * away
+        away = own[at_x + a + 2] - centres[at_slot + a + 2]
+        a2 += away * away
+        away = own[at_x + a + 3] - centres[at_slot + a + 3]
+        a3 += away * away
+    return (a0 + a1) + (a2 + a3)
 
 
 @kernel
