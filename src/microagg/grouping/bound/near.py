@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.neighbours import plant
-from microagg.kernels.selecting import push_in_order
+from microagg.kernels.selecting import measure_boxes, measure_leaf, push_in_order
 from microagg.kernels.threads import run_halves
 
 _FAN = 16
@@ -103,16 +103,8 @@ def _search(index, records, first, last, near):
                 if node == home and not at_home and root != home:
                     continue
                 at_home = False
-                for i in range(width):
-                    buffer[i] = 0.0
                 if node < leaves:
-                    start = np.uint64(node) * to_high
-                    for a in range(d):
-                        x = query[a]
-                        for i in range(width):
-                            away = points[start + i] - x
-                            buffer[i] += away * away
-                        start += width
+                    measure_leaf(points, np.uint64(node) * to_high, width, query, buffer)
                     for i in range(_FAN):
                         square = buffer[i]
                         if square < nearest[q - 1] and numbers[node, i] != row:
@@ -125,15 +117,7 @@ def _search(index, records, first, last, near):
                             who[at] = numbers[node, i]
                     continue
                 start = np.uint64(node - leaves) * (to_high + to_high)
-                for a in range(d):
-                    x = query[a]
-                    for i in range(width):
-                        below = walls[start + i] - x
-                        above = x - walls[start + to_high + i]
-                        away = below if below > above else above
-                        away = away if away > 0.0 else 0.0
-                        buffer[i] += away * away
-                    start += width
+                measure_boxes(walls, start, to_high, width, query, buffer)
                 child = children[node - leaves]
                 bottom = depth
                 for i in range(_FAN):

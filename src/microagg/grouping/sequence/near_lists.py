@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.nearest import LEAF, NONE, plant
 from microagg.kernels.compiling import kernel
+from microagg.kernels.selecting import measure_leaf
 from microagg.kernels.threads import run_halves
 
 _LEAVES_AT_ONCE = 1 << 11
@@ -106,15 +107,8 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             for i in range(size):
                 for a in range(d):
                     point[a] = cells[leaf, a, i]
-                for j in range(width):
-                    away[j] = 0.0
                 start = np.uint64(other) * np.uint64(d) * width
-                for a in range(d):
-                    x = point[a]
-                    for j in range(width):
-                        side = points[start + j] - x
-                        away[j] += side * side
-                    start += width
+                measure_leaf(points, start, width, point, away)
                 if other == leaf:
                     away[i] = np.inf
                 least = np.inf
