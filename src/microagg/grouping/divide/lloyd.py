@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.grouping.sequence.kmeans import kmeans
+from microagg.grouping.sequence.kmeans import kmeans, measure
+from microagg.kernels.columns import squared_distances
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_halves
 
@@ -65,19 +66,18 @@ def coarse_cells(records: NDArray[np.float64], cells: int) -> NDArray[np.int64]:
     n = len(records)
     size = n // cells
     cell_of = np.empty(n, np.int64)
-    rows = np.arange(n)
-    squares = np.empty(n)
+    rows, left = np.arange(n), records
     cell = 0
     while rows.size >= 2 * size:
-        point = records[rows].mean(axis=0)
+        point = left.mean(axis=0)
         for _ in range(2 if rows.size >= 3 * size else 1):
-            left = squares[: rows.size]
-            _squared_distances(records, rows, point, left)
-            point = records[rows[np.argmax(left)]].copy()
-            _squared_distances(records, rows, point, left)
-            taken = _least(left, size)
+            squares = np.empty(rows.size)
+            squared_distances(left, point, squares)
+            point = left[np.argmax(squares)]
+            squared_distances(left, point, squares)
+            taken = _least(squares, size)
             cell_of[rows[taken]] = cell
-            rows = rows[~taken]
+            rows, left = rows[~taken], left[~taken]
             cell += 1
     cell_of[rows] = cell
     return cell_of
@@ -94,29 +94,11 @@ def _least(values: NDArray[np.float64], wanted: int) -> NDArray[np.bool_]:
 
 @kernel
 def _nearest_centres(records, columns, nearest, first, last):
-    d = records.shape[1]
     squares = np.empty(columns.shape[1])
     for i in range(first, last):
-        for c in range(squares.size):
-            squares[c] = 0.0
-        for a in range(d):
-            x = records[i, a]
-            for c in range(squares.size):
-                away = x - columns[a, c]
-                squares[c] += away * away
+        measure(columns, records[i], squares)
         best = 0
         for c in range(1, squares.size):
             if squares[c] < squares[best]:
                 best = c
         nearest[i] = best
-
-
-@kernel
-def _squared_distances(records, rows, point, squares):
-    d = point.size
-    for i in range(rows.size):
-        total = 0.0
-        for a in range(d):
-            away = records[rows[i], a] - point[a]
-            total += away * away
-        squares[i] = total

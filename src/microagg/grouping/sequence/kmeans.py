@@ -66,7 +66,7 @@ def _spread_start(records, clusters, rng):
     distances = np.empty(n)
     chosen[0] = rng.integers(n)
     for c in range(1, clusters):
-        _measure(columns, records[chosen[c - 1]], distances)
+        measure(columns, records[chosen[c - 1]], distances)
         np.minimum(squares, distances, out=squares)
         odds = np.cumsum(squares)
         drawn = rng.random() * odds[-1]
@@ -75,8 +75,8 @@ def _spread_start(records, clusters, rng):
 
 
 @kernel
-def _measure(columns, x, squares):
-    """Squared distances of one record to all in the columns."""
+def measure(columns, x, squares):
+    """Squared distances of one record to many, given one line an attribute."""
     for c in range(squares.size):
         squares[c] = 0.0
     for a in range(columns.shape[0]):
@@ -93,7 +93,7 @@ def _half_gaps(columns, halves):
     clusters = halves.size
     squares = np.empty(clusters)
     for c in range(clusters):
-        _measure(columns, columns[:, c].copy(), squares)
+        measure(columns, columns[:, c].copy(), squares)
         least = math.inf
         for other in range(clusters):
             if other != c:
@@ -117,7 +117,7 @@ def _assign(records, columns, halves, labels, upper, lower, first, last):
         upper[i] = math.sqrt(away) * (1.0 + _SLACK)
         if upper[i] < safe:
             continue
-        _measure(columns, records[i], squares)
+        measure(columns, records[i], squares)
         least, second = math.inf, math.inf
         for c in range(squares.size):
             if squares[c] < least:
