@@ -43,6 +43,18 @@ def push_in_order(stack, bounds, bottom, top, node, bound):
 
 
 @kernel(inline="always")
+def insert_in_order(values, names, first, last, value, name):
+    """Put a value and its name among ascending ones from `first` on; the one at `last` goes."""
+    at = last
+    while at > first and values[at - 1] > value:
+        values[at] = values[at - 1]
+        names[at] = names[at - 1]
+        at -= 1
+    values[at] = value
+    names[at] = name
+
+
+@kernel(inline="always")
 def measure_leaf(points, start, width, query, squares):
     """Squared distances of a query to the `width` points of a leaf, one line an attribute."""
     for i in range(width):

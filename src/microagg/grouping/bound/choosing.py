@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from microagg.grouping.bound.proving import shares
 from microagg.kernels.compiling import kernel
 from microagg.kernels.group_passes import scatter_of
+from microagg.kernels.selecting import insert_in_order
 from microagg.kernels.threads import run_halves
 
 # Groups kept for each record of the data, and those for each that go into a linear programme.
@@ -255,13 +256,7 @@ def _grow(records, prices, sets, grown, first, last):
                 square += away * away
             rise = square * share - prices[i]
             if rise < best[_WAYS_TO_GROW - 1] and not used[i]:
-                w = _WAYS_TO_GROW - 1
-                while w > 0 and best[w - 1] > rise:
-                    best[w] = best[w - 1]
-                    who[w] = who[w - 1]
-                    w -= 1
-                best[w] = rise
-                who[w] = i
+                insert_in_order(best, who, 0, _WAYS_TO_GROW - 1, rise, i)
         for t in range(size):
             used[sets[s, t]] = False
         for w in range(_WAYS_TO_GROW):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.neighbours import plant
-from microagg.kernels.selecting import measure_boxes, measure_leaf, push_in_order
+from microagg.kernels.selecting import insert_in_order, measure_boxes, measure_leaf, push_in_order
 from microagg.kernels.threads import run_halves
 
 _FAN = 16
@@ -108,13 +108,7 @@ def _search(index, records, first, last, near):
                     for i in range(_FAN):
                         square = buffer[i]
                         if square < nearest[q - 1] and numbers[node, i] != row:
-                            at = q - 1
-                            while at > 0 and nearest[at - 1] > square:
-                                nearest[at] = nearest[at - 1]
-                                who[at] = who[at - 1]
-                                at -= 1
-                            nearest[at] = square
-                            who[at] = numbers[node, i]
+                            insert_in_order(nearest, who, 0, q - 1, square, numbers[node, i])
                     continue
                 start = np.uint64(node - leaves) * (to_high + to_high)
                 measure_boxes(walls, start, to_high, width, query, buffer)

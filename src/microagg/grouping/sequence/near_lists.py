@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.nearest import LEAF, NONE, plant
 from microagg.kernels.compiling import kernel
-from microagg.kernels.selecting import measure_leaf
+from microagg.kernels.selecting import insert_in_order, measure_leaf
 from microagg.kernels.threads import run_halves
 
 _LEAVES_AT_ONCE = 1 << 11
@@ -120,14 +120,10 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
                 top = i * count
                 for j in range(LEAF):
                     if away[j] < worst[i]:
-                        place = top + count - 1
-                        while place > top and near_squares[place - 1] > away[j]:
-                            near_squares[place] = near_squares[place - 1]
-                            near[place] = near[place - 1]
-                            place -= 1
-                        near_squares[place] = away[j]
-                        near[place] = rows[other * LEAF + j]
-                        worst[i] = near_squares[top + count - 1]
+                        end = top + count - 1
+                        row = rows[other * LEAF + j]
+                        insert_in_order(near_squares, near, top, end, away[j], row)
+                        worst[i] = near_squares[end]
                 farthest = max(farthest, worst[i])
         for i in range(size):
             for j in range(count):
