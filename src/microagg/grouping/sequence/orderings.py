@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.method import Method
 from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
@@ -149,28 +148,22 @@ def _sum_products(records, centroid, products, first, last):
 
 
 METHODS = (
-    Method(
+    by_order(
         "zscore",
-        "records in order of the sum of their z-scores, split optimally",
-        "IMHMI, section 2.2",
+        "records in order of the sum of their z-scores",
         "O(n log n + k n d)",
-        by_order("zscore", lambda task: order_by_zscore(task.records)),
-        integer=True,
+        lambda task: order_by_zscore(task.records),
     ),
-    Method(
+    by_order(
         "pca",
-        "records in order of their first principal component, split optimally",
-        "IMHMI, section 2.2",
+        "records in order of their first principal component",
         "O(n log n + n d^2 + k n d)",
-        by_order("pca", lambda task: order_by_principal_component(task.records)),
-        integer=True,
+        lambda task: order_by_principal_component(task.records),
     ),
-    Method(
+    by_order(
         "npn",
-        "always on to the nearest record left, split optimally",
-        "IMHMI, section 2.2",
+        "always on to the nearest record left",
         "O(n^2) at worst",
-        by_order("npn", lambda task: order_by_nearest_next(task.records, task.advance)),
-        integer=True,
+        lambda task: order_by_nearest_next(task.records, task.advance),
     ),
 )

@@ -364,7 +364,7 @@ def _scatter(records, sizes):
     return total
 
 
-def _by_walk(group: Callable[..., Groups]) -> Callable[[Task], Groups]:
+def _by_walk(name: str, group: Callable[..., Groups]) -> Method:
     """A method that walks the groups of another, each to the nearest next, and splits the walk."""
 
     def walk(task: Task) -> Groups:
@@ -372,7 +372,14 @@ def _by_walk(group: Callable[..., Groups]) -> Callable[[Task], Groups]:
         order = walk_groups(task.records, *groups, lambda share: task.advance(0.5 + 0.5 * share))
         return split_task(task, order)
 
-    return walk
+    return Method(
+        f"{name}-mhm",
+        f"the groups of {name} walked one after the other, split optimally",
+        "IMHMI, section 2.2; RepOrdMic, section 3",
+        f"as {name}",
+        walk,
+        integer=True,
+    )
 
 
 def _group(task: Task) -> Groups:
@@ -397,22 +404,8 @@ CLUSTERS = Option(
     "a whole number, 1 or more, or several, such as range(1, 21)",
 )
 METHODS = (
-    Method(
-        "mdav-mhm",
-        "the groups of mdav walked one after the other, split optimally",
-        "IMHMI, section 2.2; RepOrdMic, section 3",
-        "as mdav",
-        _by_walk(mdav),
-        integer=True,
-    ),
-    Method(
-        "cbfs-mhm",
-        "the groups of cbfs walked one after the other, split optimally",
-        "IMHMI, section 2.2; RepOrdMic, section 3",
-        "as cbfs",
-        _by_walk(cbfs),
-        integer=True,
-    ),
+    _by_walk("mdav", mdav),
+    _by_walk("cbfs", cbfs),
     Method(
         "reporder",
         "records ordered cluster by cluster, split, and ordered again until the loss stops falling",

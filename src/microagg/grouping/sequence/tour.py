@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
-from microagg.grouping.method import Method
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
@@ -372,12 +371,11 @@ def _turn(tour, place, first, count):
 
 
 METHODS = (
-    Method(
+    by_order(
         "tsp",
-        "records along a short tour, split optimally",
-        "IMHMI, section 2.2 (FDM)",
+        "records along a short tour",
         "about O(n log n)",
-        by_order("tsp", lambda task: order_by_tour(task.records, task.advance)),
-        integer=True,
+        lambda task: order_by_tour(task.records, task.advance),
+        "IMHMI, section 2.2 (FDM)",
     ),
 )
