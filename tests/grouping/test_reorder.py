@@ -7,6 +7,7 @@ from microagg.grouping.sequence import reorder as module
 from microagg.grouping.sequence.kmeans import kmeans
 from microagg.grouping.sequence.nearest import plant
 from microagg.grouping.sequence.reorder import order_groups, reorder
+from microagg.kernels import threads
 from tests.naive import reorder as naive
 from tests.naive.decompose import total_sse
 from tests.reference import load
@@ -129,7 +130,7 @@ def test_one_thread_and_two_give_the_same(monkeypatch):
         second()
         first()
 
-    monkeypatch.setattr(module, "run_both", one_after_the_other)
+    monkeypatch.setattr(threads, "run_both", one_after_the_other)
     one = reorder(records, 3, np.random.default_rng(0))
     assert np.array_equal(one[0], two[0])
     assert np.array_equal(one[1], two[1])
