@@ -33,7 +33,7 @@ from microagg.grouping.cluster.tree import (
     remove,
 )
 from microagg.kernels.compiling import kernel
-from microagg.kernels.selecting import measure_boxes, measure_leaf, push_in_order
+from microagg.kernels.selecting import push_in_order
 
 # Deep enough for 32 * 16^7 records.
 _STACK = 8 * FAN
@@ -103,9 +103,17 @@ def search(tree, query, sign, skip, found, distances):
             node = stack[depth]
             if stack_bounds[depth] > worst:
                 continue
+        for i in range(leaf):
+            buffer[i] = 0.0
         if node < tree.leaves:
             leaves_read += 1
-            measure_leaf(points, np.uint64(node * d * LEAF), leaf, query, buffer)
+            start = np.uint64(node * d * LEAF)
+            for a in range(d):
+                value = query[a]
+                for i in range(leaf):
+                    away = points[start + i] - value
+                    buffer[i] += away * away
+                start += leaf
             least = math.inf
             for i in range(leaf):
                 x = sign * buffer[i]
@@ -146,7 +154,15 @@ def search(tree, query, sign, skip, found, distances):
         start = np.uint64((node - tree.leaves) * (2 * d + 1) * FAN)
         to_high = np.uint64(d * FAN)
         to_radius = start + to_high + to_high
-        measure_boxes(boxes, start, to_high, fan, target, buffer)
+        for a in range(d):
+            value = target[a]
+            for c in range(fan):
+                below = boxes[start + c] - value
+                above = value - boxes[start + to_high + c]
+                away = below if below > above else above
+                away = away if away > 0.0 else 0.0
+                buffer[c] += away * away
+            start += fan
         if far:
             for c in range(fan):
                 outer = boxes[to_radius + c]
