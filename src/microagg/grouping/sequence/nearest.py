@@ -159,7 +159,7 @@ def walk_on(tree, records, order, first, last):
         order[place] = nearest(tree, point, tree.slots[current] // LEAF, NONE, np.inf, space)
 
 
-@kernel
+@kernel(inline="always")
 def hide(tree, row):
     """Let a row vanish from all further searches."""
     slot = tree.slots[row]
@@ -185,7 +185,7 @@ def put(tree, row, point):
     _note_lowest(tree, slot // LEAF)
 
 
-@kernel
+@kernel(inline="always")
 def _note_lowest(tree, leaf):
     """Bring the lowest row number of a leaf up to date, and of the nodes above it."""
     least = tree.least
