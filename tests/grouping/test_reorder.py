@@ -138,7 +138,8 @@ def test_one_thread_and_two_give_the_same(monkeypatch):
 
 def test_large_clusters_are_cut_into_pieces():
     labels = np.repeat([0, 2], [3 * module._LARGEST_CLUSTER + 2, 5])
-    line, sizes = module._cut_large(labels)
+    records = np.arange(labels.size, dtype=float)[:, np.newaxis]
+    line, sizes = module._cut_large(records, labels)
     assert sizes.tolist() == [3073, 3073, 3072, 3072, 5]
     assert np.array_equal(line, np.arange(labels.size))
 
