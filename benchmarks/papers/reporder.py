@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
 from benchmarks.data import load, standardise
 from benchmarks.measuring import save, show
-from microagg.grouping.boxes import plant
 from microagg.grouping.sequence.kmeans import kmeans
-from microagg.grouping.sequence.reorder import farthest, repeat_rounds
+from microagg.grouping.sequence.nearest import plant
+from microagg.grouping.sequence.reorder import repeat_rounds
 
 METHODS = ("mdav", "mdav-mhm", "tsp", "igd", "reporder")
 PUBLISHED_LOSS = {
@@ -83,14 +83,13 @@ def time_row(name: str, k: int, raw: np.ndarray, last: int) -> dict[str, object]
     """The paper's algorithm on one thread; as in the paper, k-means is not timed."""
     records = standardise(raw)
     tree = plant(records)
-    start = farthest(tree, records)
-    repeat_rounds(tree, np.zeros(len(records), np.int64), k, start, turn=False)  # compiles
+    repeat_rounds(tree, records, np.zeros(len(records), np.int64), k, turn=False)  # compiles
     seconds, rounds, best = 0.0, 0, np.inf
     for clusters in range(1, last + 1):
         rng = np.random.default_rng([0, clusters])
-        labels = kmeans(records, clusters, rng, spread=False)[tree.rows]
+        labels = kmeans(records, clusters, rng, spread=False)
         began = time.perf_counter()
-        found = repeat_rounds(tree, labels, k, start, turn=False)
+        found = repeat_rounds(tree, records, labels, k, turn=False)
         seconds += time.perf_counter() - began
         rounds += found.rounds
         best = min(best, found.sse)

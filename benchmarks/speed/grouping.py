@@ -17,10 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
 from benchmarks.data import find, load, load_shuffled, records_of, standardise
 from benchmarks.measuring import RESULTS, best_times
-from microagg.grouping.boxes import plant
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.sequence.kmeans import kmeans
-from microagg.grouping.sequence.reorder import farthest, repeat_rounds
+from microagg.grouping.sequence.nearest import plant
+from microagg.grouping.sequence.reorder import repeat_rounds
 
 K, D = 3, 10
 SAID: list[str] = []
@@ -126,10 +126,10 @@ def iterations():
         return
     records = standardise(load("eia"))
     tree = plant(records)
-    labels = kmeans(records, 20, np.random.default_rng(0), spread=False)[tree.rows]
+    labels = kmeans(records, 20, np.random.default_rng(0), spread=False)
 
     def run():
-        return repeat_rounds(tree, labels, K, farthest(tree, records), turn=False)
+        return repeat_rounds(tree, records, labels, K, turn=False)
 
     elapsed = best_times({"rounds": run}, 5)["rounds"]
     say(f"\neia, k = {K}: {1000 * elapsed / run().rounds:.1f} ms an iteration of reporder (31)")

@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from microagg.grouping.sequence import reorder as module
 from microagg.grouping.sequence.kmeans import kmeans
-from microagg.grouping.sequence.reorder import order_groups, plant, reorder
+from microagg.grouping.sequence.nearest import plant
+from microagg.grouping.sequence.reorder import order_groups, reorder
+from microagg.kernels import threads
 from tests.naive import reorder as naive
 from tests.naive.decompose import total_sse
 from tests.reference import load
@@ -34,9 +36,9 @@ def groups_of(order, sizes):
 
 def line_of(records, labels):
     """The order in which the fast version puts the records of these clusters in line."""
-    tree = plant(records)
-    line, sizes = module._cut_large(np.asarray(labels)[tree.rows])
-    return tree.rows[order_groups(tree, line, sizes, module.farthest(tree, records))]
+    line, sizes = module._cut_large(records, np.asarray(labels))
+    start = module._farthest(records)
+    return order_groups(plant(records), records, line, sizes, start)
 
 
 @settings(max_examples=80, deadline=None)
@@ -64,14 +66,12 @@ def test_line_of_one_large_cluster():
 def test_rounds_are_those_of_the_algorithm(n, k, seed):
     records = make("generic", n, 3, seed)
     labels = np.random.default_rng(seed).integers(0, 4, n)
-    tree = plant(records)
-    start = module.farthest(tree, records)
-    result = module.repeat_rounds(tree, labels[tree.rows], k, start, turn=False)
+    result = module.repeat_rounds(plant(records), records, labels, k, turn=False)
     history, expected = naive.reorder(records, k, labels)
     assert history == sorted(history, reverse=True)
     assert result.rounds >= len(history)
     assert result.sse == pytest.approx(history[-1], rel=1e-9)
-    found = {frozenset(group.tolist()) for group in groups_of(tree.rows[result.line], result.sizes)}
+    found = {frozenset(group.tolist()) for group in groups_of(result.line, result.sizes)}
     assert found == {frozenset(np.flatnonzero(expected == g)) for g in set(expected)}
 
 
@@ -130,7 +130,7 @@ def test_one_thread_and_two_give_the_same(monkeypatch):
         second()
         first()
 
-    monkeypatch.setattr(module, "run_both", one_after_the_other)
+    monkeypatch.setattr(threads, "run_both", one_after_the_other)
     one = reorder(records, 3, np.random.default_rng(0))
     assert np.array_equal(one[0], two[0])
     assert np.array_equal(one[1], two[1])
@@ -138,7 +138,8 @@ def test_one_thread_and_two_give_the_same(monkeypatch):
 
 def test_large_clusters_are_cut_into_pieces():
     labels = np.repeat([0, 2], [3 * module._LARGEST_CLUSTER + 2, 5])
-    line, sizes = module._cut_large(labels)
+    records = np.arange(labels.size, dtype=float)[:, np.newaxis]
+    line, sizes = module._cut_large(records, labels)
     assert sizes.tolist() == [3073, 3073, 3072, 3072, 5]
     assert np.array_equal(line, np.arange(labels.size))
 

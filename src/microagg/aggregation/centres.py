@@ -7,7 +7,7 @@ group; groups are 0 to g - 1 and none is empty. Weights are of records; None cou
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.aggregation.values import group_centres
+from microagg.aggregation.values import group_mean_values, group_whole_values
 from microagg.kernels.group_passes import group_weighted_means
 
 Weights = NDArray[np.float64] | None
@@ -16,14 +16,14 @@ Weights = NDArray[np.float64] | None
 def means(values: NDArray, labels: NDArray[np.int64], groups: int, weights: Weights) -> NDArray:
     """The mean of each group; with weights, the one that keeps the weighted total."""
     if weights is None:
-        return group_centres(values, labels, groups, "mean")
+        return group_mean_values(values, labels, groups)
     return group_weighted_means(values.astype(np.float64), weights, labels, groups)
 
 
 def integers(values: NDArray, labels: NDArray[np.int64], groups: int, weights: Weights) -> NDArray:
     """The integer nearest to each group's mean, halves away from zero."""
     if weights is None:
-        return group_centres(values, labels, groups, "integer")
+        return group_whole_values(values, labels, groups)
     # Offsets from the group's least keep their digits in a float, and always fit into 64 bits.
     least = np.full(groups, np.iinfo(values.dtype).max, values.dtype)
     np.minimum.at(least, labels, values)

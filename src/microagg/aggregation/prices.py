@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.aggregation.wells import FIRST, FOURTH, SECOND, SIZE, price_wells
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _EVALUATIONS = 120
 _BOXES = 12
@@ -68,18 +68,13 @@ def _climb(wells, n, polygon, start, enough, precision):
 
 def _bound(wells, n, slope, bend):
     """The bound, its slope, and the curvature of its smooth part."""
-    groups = wells.shape[1]
-    sums = np.empty((2, 6))
-    middle = groups // 2 if groups >= _TWO_THREADS_FROM else 0
-    if middle:
-        run_both(
-            lambda: price_wells(wells, 0, middle, slope, bend, sums[0]),
-            lambda: price_wells(wells, middle, groups, slope, bend, sums[1]),
-        )
-        paid, total, squares, give, give_y, give_square = (sums[0] + sums[1]).tolist()
-    else:
-        price_wells(wells, 0, groups, slope, bend, sums[0])
-        paid, total, squares, give, give_y, give_square = sums[0].tolist()
+    sums = np.zeros((2, 6))
+
+    def price(first: int, last: int) -> None:
+        price_wells(wells, first, last, slope, bend, sums[min(first, 1)])
+
+    run_halves(price, 0, wells.shape[1], _TWO_THREADS_FROM)
+    paid, total, squares, give, give_y, give_square = (sums[0] + sums[1]).tolist()
     curvature = np.array([[give, 2.0 * give_y], [2.0 * give_y, 4.0 * give_square]])
     return paid - n * bend, np.array([total, squares - n]), curvature
 

@@ -48,21 +48,14 @@ def aggregate(
     if how == "proximity":
         with watch("moving centroids", progress) as advance:
             return proximity_centroids(numbers, groups_of, **options, advance=advance).values
+    centres_of = group_mean_values
     if how == "integer":
-        numbers = as_whole_numbers(numbers, "X")
-    if numbers.ndim == 1:
-        return group_centres(numbers, groups_of, groups, how)[groups_of]
-    published = np.empty(numbers.shape, np.float64 if how == "mean" else numbers.dtype)
-    for column in range(numbers.shape[1]):
-        centres = group_centres(numbers[:, column], groups_of, groups, how)
-        published[:, column] = centres[groups_of]
-    return published
-
-
-def group_centres(column: NDArray, labels: NDArray[np.int64], groups: int, how: str) -> NDArray:
-    """One value a group of a column of float64, int64 or uint64; see `aggregate`."""
-    centres_of = _means if how == "mean" else _integers
-    return centres_of(column, labels, groups)
+        numbers, centres_of = as_whole_numbers(numbers, "X"), group_whole_values
+    table = numbers.reshape(numbers.shape[0], -1)
+    published = np.empty(table.shape, np.float64 if how == "mean" else table.dtype)
+    for column in range(table.shape[1]):
+        published[:, column] = centres_of(table[:, column], groups_of, groups)[groups_of]
+    return published.reshape(numbers.shape)
 
 
 def _check_options(how: str, options: dict[str, Any]) -> None:
@@ -74,7 +67,10 @@ def _check_options(how: str, options: dict[str, Any]) -> None:
             raise OptionError(f"how={how!r} has no option {name!r}; {known}")
 
 
-def _means(column: NDArray, labels: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
+def group_mean_values(
+    column: NDArray, labels: NDArray[np.int64], groups: int
+) -> NDArray[np.float64]:
+    """The mean of each group, of a column of float64, int64 or uint64."""
     if column.dtype.kind == "f":
         return group_means(np.ascontiguousarray(column), labels, groups)
     # Integers are summed as distances from the first: a float holds those of most columns exactly.
@@ -85,7 +81,8 @@ def _means(column: NDArray, labels: NDArray[np.int64], groups: int) -> NDArray[n
     return float(origin) + group_means(distances, labels, groups)
 
 
-def _integers(column: NDArray, labels: NDArray[np.int64], groups: int) -> NDArray:
+def group_whole_values(column: NDArray, labels: NDArray[np.int64], groups: int) -> NDArray:
+    """The integer nearest to the mean of each group, of a column of int64 or uint64."""
     if column.dtype == np.int64:
         return group_integers(np.ascontiguousarray(column), labels, groups, 0)
     # uint64 moved down by 2^63 is int64 with its zero at the very bottom.

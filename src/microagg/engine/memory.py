@@ -16,12 +16,13 @@ from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode, encode
 from microagg.columns.published import Proximity, centres_of, decimals_of, satisfied
 from microagg.engine.block import Block, group_cell
-from microagg.engine.cells import each_cell, rows_by_cell
+from microagg.engine.cells import rows_by_cell
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
 from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.grouping.constraints import check_entities_within, entity_points
+from microagg.kernels.threads import run_all
 from microagg.table.classes import class_of, count_classes
 from microagg.table.frames import Frame, as_arrow, give_back_memory
 from microagg.table.opening import Opened, Origin, check_columns
@@ -107,7 +108,7 @@ class Memory:
             if not moved:
                 profiles[cell].add(plan, rows, before, block)
 
-        each_cell(counts, group, advance)
+        run_all(group, counts, advance)
         made = [block for block in blocks if block is not None]
         if moved:
             made, profile.satisfaction = _moved(plan, original, rows_of, made)

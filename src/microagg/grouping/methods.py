@@ -4,7 +4,7 @@ The command line, the docs and the shared tests are driven by it: a method that 
 offered, described and tested.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from microagg.base.errors import OptionError, PromiseError
-from microagg.grouping.method import Groups, Method, Task, near_names
+from microagg.grouping.method import Groups, Method, Option, Task, near_names
 
 # Each lists its METHODS, in the order in which they are shown.
 _MODULES = (
@@ -127,6 +127,19 @@ def resolve(
     if integer:
         raise OptionError("refine does not centre groups on integers; leave out one of the two")
     return Resolved(method, settled, f"{method.name}+search")
+
+
+def naming(name: str, meaning: str) -> Option:
+    """An option that names another method."""
+    meaning = f"{meaning}, mdav by default"
+    return Option(name, meaning, "mdav", lambda given: find(given).name, "the name of a method")
+
+
+def plainly(name: str) -> Callable[[Task], Groups]:
+    """How the method of this name groups, as it is without options of its own."""
+    method = find(name)
+    options = method.complete({})
+    return lambda task: method.group(replace(task, options=options))
 
 
 @cache

@@ -6,8 +6,8 @@ from microagg.kernels.compiling import kernel
 
 
 @kernel
-def standardise(records, scaled):
-    """Write z-scores (population deviation) of columns that vary; three passes, no digits lost."""
+def column_means(records):
+    """The mean of each column, summed relative to the first record."""
     n, d = records.shape
     mean = np.zeros(d)
     for i in range(n):
@@ -15,6 +15,26 @@ def standardise(records, scaled):
             mean[a] += records[i, a] - records[0, a]
     for a in range(d):
         mean[a] = records[0, a] + mean[a] / n
+    return mean
+
+
+@kernel
+def squared_distances(records, point, squares):
+    """Of each record to a point."""
+    n, d = records.shape
+    for i in range(n):
+        total = 0.0
+        for a in range(d):
+            away = records[i, a] - point[a]
+            total += away * away
+        squares[i] = total
+
+
+@kernel
+def standardise(records, scaled):
+    """Write z-scores (population deviation) of columns that vary; three passes, no digits lost."""
+    n, d = records.shape
+    mean = column_means(records)
     squares = np.zeros(d)
     for i in range(n):
         for a in range(d):

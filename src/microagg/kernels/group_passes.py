@@ -79,6 +79,31 @@ def group_scatter(column, labels, groups):
 
 
 @kernel
+def scatter_of(points, rows, first, last):
+    """The SSE of the group rows[first:last] about its mean."""
+    total = 0.0
+    for a in range(points.shape[1]):
+        pivot = points[rows[first], a]
+        drift = 0.0
+        for i in range(first, last):
+            drift += points[rows[i], a] - pivot
+        mean = pivot + drift / (last - first)
+        for i in range(first, last):
+            away = points[rows[i], a] - mean
+            total += away * away
+    return total
+
+
+@kernel
+def root_of(parent, i):
+    """Whom all that were joined with i stand for; ways there are halved (union and find)."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@kernel
 def group_integers(column, labels, groups, zero):
     """The integer nearest to each group's mean, halves away from `zero`; exact for all of int64.
 

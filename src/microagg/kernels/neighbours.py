@@ -13,7 +13,6 @@ that lie symmetrically on a grid of whole numbers stay tied in any units.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.selecting import push_in_order, put_least_first
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _LEAF = 16
 _FAN_BITS = 4
@@ -75,7 +74,7 @@ def plant(points: NDArray[np.float64], scales: NDArray[np.float64]) -> Index:
         sides=np.zeros(leaves, np.int64),
         cuts=np.zeros(leaves),
     )
-    _plant(points, depth, starts, *index)
+    _plant(points, depth, starts, index)
     return index
 
 
@@ -99,32 +98,18 @@ def nearest(
     found = Nearest(np.empty(n, np.int32), np.empty(n), np.empty(n, np.int64))
 
     def search(first: int, last: int) -> None:
-        _search(
-            index.scales,
-            index.cells,
-            index.numbers,
-            index.boxes,
-            index.children,
-            homes,
-            queries,
-            within,
-            weights,
-            sequence[first:last],
-            found.numbers,
-            found.squares,
-            found.weights,
-        )
+        _search(index, homes, queries, within, weights, sequence[first:last], found)
 
     for first in range(0, n, _QUERIES_AT_ONCE):
         last = min(n, first + _QUERIES_AT_ONCE)
-        middle = (first + last) // 2
-        run_both(partial(search, first, middle), partial(search, middle, last))
+        run_halves(search, first, last)
         advance(last / n)
     return found
 
 
 @kernel
-def _plant(points, depth, starts, scales, cells, numbers, boxes, children, sides, cuts):  # noqa: ARG001
+def _plant(points, depth, starts, index):
+    scales, cells, numbers, boxes, _, sides, cuts = index
     m, d = points.shape
     rows = np.arange(m)
     keys = np.empty(m)
@@ -183,21 +168,8 @@ def _route(sides, cuts, queries, homes):
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _search(
-    scales,
-    cells,
-    numbers,
-    boxes,
-    children,
-    homes,
-    queries,
-    within,
-    weights,
-    sequence,
-    found,
-    squares,
-    tied,
-):
+def _search(index, homes, queries, within, weights, sequence, found):
+    scales, cells, numbers, boxes, children, _, _ = index
     d = scales.size
     leaves = len(cells)
     root = leaves + len(boxes) - 1
@@ -274,6 +246,6 @@ def _search(
                 if bound <= best:
                     push_in_order(stack, bounds, bottom, depth, child + i, bound)
                     depth += 1
-        found[q] = lowest
-        squares[q] = best
-        tied[q] = weight
+        found.numbers[q] = lowest
+        found.squares[q] = best
+        found.weights[q] = weight

@@ -1,4 +1,4 @@
-"""What the spatial trees share: halving a set of records, and the order in which boxes wait."""
+"""What the spatial trees share: halving records, distances from a leaf, the order boxes wait in."""
 
 from microagg.kernels.compiling import kernel
 
@@ -40,3 +40,44 @@ def push_in_order(stack, bounds, bottom, top, node, bound):
         at -= 1
     bounds[at] = bound
     stack[at] = node
+
+
+@kernel(inline="always")
+def insert_in_order(values, names, first, last, value, name):
+    """Put a value and its name among ascending ones from `first` on; the one at `last` goes."""
+    at = last
+    while at > first and values[at - 1] > value:
+        values[at] = values[at - 1]
+        names[at] = names[at - 1]
+        at -= 1
+    values[at] = value
+    names[at] = name
+
+
+@kernel(inline="always")
+def measure_leaf(points, start, width, query, squares):
+    """Squared distances of a query to the `width` points of a leaf, one line an attribute."""
+    for i in range(width):
+        squares[i] = 0.0
+    for a in range(query.size):
+        x = query[a]
+        for i in range(width):
+            away = points[start + i] - x
+            squares[i] += away * away
+        start += width
+
+
+@kernel(inline="always")
+def measure_boxes(walls, start, to_high, width, query, squares):
+    """Squared distances of a query to `width` boxes: low sides, and `to_high` behind high ones."""
+    for i in range(width):
+        squares[i] = 0.0
+    for a in range(query.size):
+        x = query[a]
+        for i in range(width):
+            below = walls[start + i] - x
+            above = x - walls[start + to_high + i]
+            away = below if below > above else above
+            away = away if away > 0.0 else 0.0
+            squares[i] += away * away
+        start += width

@@ -22,13 +22,13 @@ from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
 from microagg.engine.block import group_cell
-from microagg.engine.cells import each_cell
 from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.work import Row, Work
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
 from microagg.engine.survey import Survey, surveyed_columns, weights_of
+from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
 from microagg.table.classes import count_classes_in_parts
 from microagg.table.digests import Digests, digests_for, read_back_stream
@@ -183,7 +183,7 @@ class Disk:
             self._work.keep(cell, published, self._borders)
 
         with self._work.failures_named():
-            each_cell(counts, group, advance)
+            run_all(group, counts, advance)
         for each in profiles:
             profile.merge(each)
 

@@ -10,6 +10,7 @@ part.
 import threading
 import time
 from contextlib import suppress
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -81,6 +82,14 @@ def search_best(
     return work.search.groups()
 
 
+class _Phase(NamedTuple):
+    """A part of the work: so many steps or seconds, and whom to tell how much of it is done."""
+
+    steps: int | None
+    seconds: float | None
+    advance: Advance
+
+
 class _Together:
     def __init__(
         self,
@@ -102,13 +111,15 @@ class _Together:
             """Seconds left until this share of the time."""
             return None if seconds is None else max(0.0, begun + share * seconds - _clock())
 
-        def some(share: float) -> int | None:
-            return None if steps is None else int(share * steps)
+        def phase(first: float, last: float) -> _Phase:
+            some = None if steps is None else int((last - first) * steps)
+            return _Phase(
+                some, until(last), lambda share: self.advance(first + (last - first) * share)
+            )
 
-        self.seek(some(_GLANCE), until(_GLANCE), False, 0.0, _GLANCE)
+        self.seek(phase(0.0, _GLANCE), warm=False)
         self.prices = self.price(until(_GLANCE + _BOUND))
-        begin = _GLANCE + _BOUND
-        self.repeat(some(_REPEATED - begin), until(_REPEATED), begin, _REPEATED)
+        self.repeat(phase(_GLANCE + _BOUND, _REPEATED))
         rounds = _ROUNDS_WITHOUT_PRICES if self.prices is None else _ROUNDS
         searches = len(self.seen)
         for number in range(rounds):
@@ -120,11 +131,11 @@ class _Together:
             else:
                 known = self.seen
             columns = [part for parts in known for part in parts]
-            middle = until((first + last) / 2)
-            self.both(columns, some(last - first), until(last), middle, first, last)
+            self.both(columns, phase(first, last), until((first + last) / 2))
 
-    def repeat(self, steps: int | None, seconds: float | None, first: float, last: float) -> None:
+    def repeat(self, phase: _Phase) -> None:
         """Search many times from the start, and remember what was found."""
+        steps, seconds = phase.steps, phase.seconds
         end = np.inf if seconds is None else _clock() + seconds
         if steps is None:
             steps = int(_SPEED * (seconds or 0.0) * numba.get_num_threads())
@@ -137,7 +148,7 @@ class _Together:
         def advance(share: float) -> None:
             if seconds:
                 share = 1.0 - (end - _clock()) / seconds
-            self.advance(first + (last - first) * min(1.0, share))
+            phase.advance(min(1.0, share))
 
         repeat(
             self.search,
@@ -149,19 +160,10 @@ class _Together:
             late=lambda: _clock() >= end,
         )
 
-    def seek(
-        self, steps: int | None, seconds: float | None, warm: bool, first: float, last: float
-    ) -> None:
+    def seek(self, phase: _Phase, *, warm: bool) -> None:
         """Search on; where prices tell good groups from others, remember those of every stage."""
-        seek(
-            self.search,
-            self.rng,
-            steps,
-            seconds,
-            lambda share: self.advance(first + (last - first) * share),
-            None if self.prices is None else self.remember,
-            warm,
-        )
+        seen = None if self.prices is None else self.remember
+        seek(self.search, self.rng, *phase, seen, warm)
 
     def remember(self, order: NDArray[np.int32], sizes: NDArray[np.int32]) -> None:
         firsts = np.cumsum(sizes) - sizes
@@ -196,47 +198,32 @@ class _Together:
         self.seen.append([proof.sets])
         return proof.prices
 
-    def both(
-        self,
-        columns: list[NDArray[np.int32]],
-        steps: int | None,
-        seconds: float | None,
-        half: float | None,
-        first: float,
-        last: float,
-    ) -> None:
-        """Choose among the known groups and search on, side by side where there are two threads."""
+    def both(self, columns: list[NDArray[np.int32]], phase: _Phase, half: float | None) -> None:
+        """Choose among the known groups and search on, side by side where there are two threads.
+
+        half: how long to search where there is one.
+        """
         labels, rng = self.labels(), self.rng.spawn(1)[0]
-        tries = _TRIES if seconds is None else None
+        seconds = phase.seconds
+        given = self.records, self.k, labels, columns, self.prices, rng
         found: list[NDArray[np.int64]] = []
         ended = threading.Event()
 
         def choose(seconds: float | None) -> None:
-            found.append(
-                improve(
-                    self.records,
-                    self.k,
-                    labels,
-                    columns,
-                    self.prices,
-                    rng,
-                    tries=tries,
-                    seconds=seconds,
-                    ended=ended.is_set,
-                )
-            )
+            tries = _TRIES if seconds is None else None
+            found.append(improve(*given, tries=tries, seconds=seconds, ended=ended.is_set))
 
         if numba.get_num_threads() > 1:
             # An interruption does not wait for it: a programme cannot be stopped.
             helper = threading.Thread(target=choose, args=(seconds,), daemon=True)
             helper.start()
             try:
-                self.seek(steps, seconds, True, first, last)
+                self.seek(phase, warm=True)
                 helper.join()
             finally:
                 ended.set()
         else:
-            self.seek(steps, half, True, first, last)
+            self.seek(phase._replace(seconds=half), warm=True)
             choose(None if seconds is None or half is None else seconds - half)
         better = found[0]
         self.search.take(np.argsort(better, kind="stable"), np.bincount(better))

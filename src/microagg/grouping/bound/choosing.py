@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from microagg.grouping.bound.proving import shares
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.group_passes import scatter_of
+from microagg.kernels.selecting import insert_in_order
+from microagg.kernels.threads import run_halves
 
 # Groups kept for each record of the data, and those for each that go into a linear programme.
 _MOST_EACH = 40
@@ -123,11 +125,7 @@ def _known(
         if growing and size < 2 * k - 1:
             seeds = _least(layer, _GROWN_EACH * n).sets
             grown = np.empty((_WAYS_TO_GROW * len(seeds), size + 1), np.int32)
-            half = len(seeds) // 2
-            run_both(
-                partial(_grow, records, prices, seeds[:half], grown[: _WAYS_TO_GROW * half]),
-                partial(_grow, records, prices, seeds[half:], grown[_WAYS_TO_GROW * half :]),
-            )
+            run_halves(partial(_grow, records, prices, seeds, grown), 0, len(seeds))
             grown = grown[grown[:, size] >= 0]
     return _cheapest(layers, _MOST_EACH * n)
 
@@ -225,7 +223,13 @@ def costs_of(records: NDArray[np.float64], sets: NDArray[np.integer]) -> NDArray
 
 
 @kernel
-def _grow(records, prices, sets, grown):
+def _cost(records, sets, costs):
+    for s in range(costs.size):
+        costs[s] = scatter_of(records, sets[s], 0, sets.shape[1])
+
+
+@kernel
+def _grow(records, prices, sets, grown, first, last):
     """Each set with one record more, in the few ways that raise its margin least; -1 for no way."""
     n, d = records.shape
     size = sets.shape[1]
@@ -234,7 +238,7 @@ def _grow(records, prices, sets, grown):
     best = np.empty(_WAYS_TO_GROW)
     who = np.empty(_WAYS_TO_GROW, np.int64)
     share = size / (size + 1.0)
-    for s in range(len(sets)):
+    for s in range(first, last):
         for a in range(d):
             total = 0.0
             for t in range(size):
@@ -252,13 +256,7 @@ def _grow(records, prices, sets, grown):
                 square += away * away
             rise = square * share - prices[i]
             if rise < best[_WAYS_TO_GROW - 1] and not used[i]:
-                w = _WAYS_TO_GROW - 1
-                while w > 0 and best[w - 1] > rise:
-                    best[w] = best[w - 1]
-                    who[w] = who[w - 1]
-                    w -= 1
-                best[w] = rise
-                who[w] = i
+                insert_in_order(best, who, 0, _WAYS_TO_GROW - 1, rise, i)
         for t in range(size):
             used[sets[s, t]] = False
         for w in range(_WAYS_TO_GROW):
@@ -266,21 +264,3 @@ def _grow(records, prices, sets, grown):
             for t in range(size):
                 grown[row, t] = sets[s, t]
             grown[row, size] = who[w]
-
-
-@kernel
-def _cost(records, sets, costs):
-    d = records.shape[1]
-    size = sets.shape[1]
-    for s in range(costs.size):
-        total = 0.0
-        for a in range(d):
-            pivot = records[sets[s, 0], a]
-            drift = 0.0
-            for t in range(1, size):
-                drift += records[sets[s, t], a] - pivot
-            mean = pivot + drift / size
-            for t in range(size):
-                away = records[sets[s, t], a] - mean
-                total += away * away
-        costs[s] = total

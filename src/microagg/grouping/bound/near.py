@@ -1,7 +1,6 @@
 """The nearest records of every record, and the bound that follows from their distances alone."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +8,8 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.neighbours import plant
-from microagg.kernels.selecting import push_in_order
-from microagg.kernels.threads import run_both
+from microagg.kernels.selecting import insert_in_order, measure_boxes, measure_leaf, push_in_order
+from microagg.kernels.threads import run_halves
 
 _FAN = 16
 _LEAVES_AT_ONCE = 256
@@ -39,24 +38,12 @@ def find_near(
     leaves = len(index.cells)
 
     def search(first: int, last: int) -> None:
-        _search(
-            index.cells,
-            index.numbers,
-            index.boxes,
-            index.children,
-            records,
-            first,
-            last,
-            near.numbers,
-            near.squares,
-        )
+        _search(index, records, first, last, near)
 
     for first in range(0, leaves, _LEAVES_AT_ONCE):
         if not in_time(first / leaves):
             break
-        last = min(leaves, first + _LEAVES_AT_ONCE)
-        middle = (first + last) // 2
-        run_both(partial(search, first, middle), partial(search, middle, last))
+        run_halves(search, first, min(leaves, first + _LEAVES_AT_ONCE))
     return near
 
 
@@ -74,10 +61,11 @@ def half_sums(near: Near, k: int) -> NDArray[np.float64]:
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _search(cells, numbers, boxes, children, records, first, last, found, squares):
+def _search(index, records, first, last, near):
     """The nearest others of the records in the leaves first to last - 1."""
+    cells, numbers, boxes, children = index.cells, index.numbers, index.boxes, index.children
     d = records.shape[1]
-    q = found.shape[1]
+    q = near.numbers.shape[1]
     leaves = len(cells)
     root = leaves + len(boxes) - 1
     width = np.uint64(numbers.shape[1])
@@ -115,37 +103,15 @@ def _search(cells, numbers, boxes, children, records, first, last, found, square
                 if node == home and not at_home and root != home:
                     continue
                 at_home = False
-                for i in range(width):
-                    buffer[i] = 0.0
                 if node < leaves:
-                    start = np.uint64(node) * to_high
-                    for a in range(d):
-                        x = query[a]
-                        for i in range(width):
-                            away = points[start + i] - x
-                            buffer[i] += away * away
-                        start += width
+                    measure_leaf(points, np.uint64(node) * to_high, width, query, buffer)
                     for i in range(_FAN):
                         square = buffer[i]
                         if square < nearest[q - 1] and numbers[node, i] != row:
-                            at = q - 1
-                            while at > 0 and nearest[at - 1] > square:
-                                nearest[at] = nearest[at - 1]
-                                who[at] = who[at - 1]
-                                at -= 1
-                            nearest[at] = square
-                            who[at] = numbers[node, i]
+                            insert_in_order(nearest, who, 0, q - 1, square, numbers[node, i])
                     continue
                 start = np.uint64(node - leaves) * (to_high + to_high)
-                for a in range(d):
-                    x = query[a]
-                    for i in range(width):
-                        below = walls[start + i] - x
-                        above = x - walls[start + to_high + i]
-                        away = below if below > above else above
-                        away = away if away > 0.0 else 0.0
-                        buffer[i] += away * away
-                    start += width
+                measure_boxes(walls, start, to_high, width, query, buffer)
                 child = children[node - leaves]
                 bottom = depth
                 for i in range(_FAN):
@@ -154,5 +120,5 @@ def _search(cells, numbers, boxes, children, records, first, last, found, square
                         push_in_order(stack, bounds, bottom, depth, child + i, bound)
                         depth += 1
             for i in range(q):
-                found[row, i] = who[i]
-                squares[row, i] = nearest[i]
+                near.numbers[row, i] = who[i]
+                near.squares[row, i] = nearest[i]

@@ -80,8 +80,7 @@ def prove(
         return spent < seconds
 
     near = find_near(records, k - 1, in_time)
-    halves = half_sums(near, k)
-    proof = Proof(halves[k - 1].copy(), np.empty((0, k), np.int32), "neighbours", False)
+    proof = _by_neighbours(half_sums(near, k))
     if not in_time():
         return proof
     if proof.total == 0.0:
@@ -94,7 +93,7 @@ def prove(
     rungs = _rungs(k)
     for number, rung in enumerate(rungs):
         halves = half_sums(near, rung)
-        lower = Proof(halves[rung - 1].copy(), np.empty((0, rung), np.int32), "neighbours", False)
+        lower = _by_neighbours(halves)
         if number > 0:
             _climb(proof, rungs[number - 1], lower, rung)
         proof = lower
@@ -108,11 +107,16 @@ def prove(
         ascent.pricings = pricings / len(rungs)
         ascent.run(target, now + (began + seconds - now) / (len(rungs) - number), in_time, last)
     if rung < k:
-        halves = half_sums(near, k)
-        lower = Proof(halves[k - 1].copy(), np.empty((0, k), np.int32), "neighbours", False)
+        lower = _by_neighbours(half_sums(near, k))
         _climb(proof, rung, lower, k)
         proof = lower
     return proof
+
+
+def _by_neighbours(halves: NDArray[np.float64]) -> Proof:
+    """What follows from the distances to the nearest alone."""
+    sets = np.empty((0, len(halves)), np.int32)
+    return Proof(halves[-1].copy(), sets, "neighbours", False)
 
 
 def _clock() -> float:

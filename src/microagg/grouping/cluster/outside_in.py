@@ -1,9 +1,9 @@
-"""What the methods with one fixed centre share: records from the outside in, and leftovers."""
+"""What the methods with one fixed centre share: records from the outside in."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.columns import squared_distances
 
 
 def outside_in(records: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -12,44 +12,6 @@ def outside_in(records: NDArray[np.float64]) -> NDArray[np.int64]:
     O(n d + n log n) time.
     """
     distances = np.empty(len(records))
-    _measure(records, distances)
+    # A running sum adds in the order of rows, whatever the number of attributes.
+    squared_distances(records, np.cumsum(records, axis=0)[-1] / len(records), distances)
     return np.argsort(-distances, kind="stable")
-
-
-@kernel
-def _measure(records, distances):
-    n, d = records.shape
-    centroid = np.zeros(d)
-    for row in range(n):
-        for a in range(d):
-            centroid[a] += records[row, a]
-    for a in range(d):
-        centroid[a] /= n
-    for row in range(n):
-        total = 0.0
-        for a in range(d):
-            away = records[row, a] - centroid[a]
-            total += away * away
-        distances[row] = total
-
-
-@kernel
-def nearest_group(records, row, order, sizes):
-    """The group whose centroid is nearest to a record, the first of equally near ones."""
-    d = records.shape[1]
-    least = np.inf
-    best = 0
-    start = 0
-    for group in range(sizes.size):
-        distance = 0.0
-        for a in range(d):
-            total = 0.0
-            for i in range(start, start + sizes[group]):
-                total += records[order[i], a]
-            away = total / sizes[group] - records[row, a]
-            distance += away * away
-        if distance < least:
-            least = distance
-            best = group
-        start += sizes[group]
-    return best

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.cluster.outside_in import nearest_group, outside_in
+from microagg.grouping.cluster.outside_in import outside_in
 from microagg.grouping.cluster.search import search, take_group
 from microagg.grouping.cluster.shrinking import shrinking
 from microagg.grouping.cluster.tree import COUNT, build, remove
@@ -58,8 +58,12 @@ def vmdav(
 
 def _join(records, order, sizes, leftovers):
     """Let each leftover join the group with the nearest centroid."""
-    joined = np.array([nearest_group(records, row, order, sizes) for row in leftovers], np.int64)
-    groups = np.concatenate([np.repeat(np.arange(sizes.size), sizes), joined])
+    labels = np.repeat(np.arange(sizes.size), sizes)
+    squares = np.zeros((leftovers.size, sizes.size))
+    for column in records.T:
+        centres = np.bincount(labels, column[order[: labels.size]]) / sizes
+        squares += (centres - column[leftovers, np.newaxis]) ** 2
+    groups = np.concatenate([labels, squares.argmin(axis=1)])
     order[order.size - leftovers.size :] = leftovers
     return order[np.argsort(groups, kind="stable")], np.bincount(groups)
 

@@ -1,15 +1,15 @@
 """Any method in each of many cells, side by side."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.progress import Advance
 from microagg.grouping.method import Groups, Task
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_all
 
 Group = Callable[[Task], Groups]
 
@@ -25,40 +25,20 @@ def group_blocks(task: Task, cell_of: NDArray[np.int64], group: Group) -> Groups
     nearest. Two cells at a time, the largest first; each has a generator of its own, so the result
     is the same whatever the threads.
     """
-    n = len(task.records)
     cell_of = join_small(task.records, cell_of, task.k)
     counts = np.bincount(cell_of)
     edges = np.concatenate([[0], np.cumsum(counts)])
     order = np.argsort(cell_of, kind="stable")
     lots = task.rng.spawn(counts.size)
     found: dict[int, Groups] = {}
-    shares = np.zeros(counts.size)
-    waiting = np.argsort(counts, kind="stable").tolist()
-    turn = threading.Lock()
 
-    def next_cell() -> int | None:
-        with turn:
-            return waiting.pop() if waiting else None
+    def group_cell(cell: int, advance: Advance) -> None:
+        rows = order[edges[cell] : edges[cell + 1]]
+        block = replace(_part(task, rows), rng=lots[cell], advance=advance)
+        within, sizes = group_block(block, group)
+        found[cell] = rows[within], sizes
 
-    def run() -> None:
-        try:
-            while (cell := next_cell()) is not None:
-                rows = order[edges[cell] : edges[cell + 1]]
-
-                def advance(share: float, cell: int = cell) -> None:
-                    with turn:
-                        shares[cell] = share * counts[cell] / n
-                        task.advance(float(shares.sum()))
-
-                block = replace(_part(task, rows), rng=lots[cell], advance=advance)
-                within, sizes = group_block(block, group)
-                found[cell] = rows[within], sizes
-                advance(1.0)
-        except BaseException:
-            waiting.clear()
-            raise
-
-    run_both(run, run)
+    run_all(group_cell, counts, task.advance)
     orders, sizes = zip(*(found[cell] for cell in range(counts.size)), strict=True)
     return np.concatenate(orders), np.concatenate(sizes)
 
@@ -74,7 +54,7 @@ def group_block(task: Task, group: Group) -> Groups:
     n = len(records)
     if n < 2 * k:
         return np.arange(n), np.array([n])
-    if is_constant(records):
+    if (records == records[0]).all():
         return np.arange(n), even_sizes(n, k)
     if n > _LARGE:
         same = (records == records[_find_majority(records)]).all(axis=1)
@@ -98,11 +78,6 @@ def even_sizes(n: int, k: int) -> NDArray[np.int64]:
     return sizes
 
 
-def is_constant(records: NDArray[np.float64]) -> bool:
-    """Whether all records are equal; as soon as two differ, the rest is not looked at."""
-    return bool(_is_constant(records))
-
-
 def join_small(
     records: NDArray[np.float64], cell_of: NDArray[np.int64], k: int
 ) -> NDArray[np.int64]:
@@ -114,9 +89,8 @@ def join_small(
     counts = np.bincount(cell_of)
     if counts.min() >= k:
         return cell_of
-    means = np.zeros((counts.size, records.shape[1]))
-    _sum_cells(records, cell_of, means)
-    means /= np.maximum(counts, 1)[:, None]
+    sums = [np.bincount(cell_of, column, counts.size) for column in records.T]
+    means = np.column_stack(sums) / np.maximum(counts, 1)[:, None]
     home = np.arange(counts.size)
     present = counts > 0
     while True:
@@ -140,16 +114,6 @@ def _part(task: Task, rows: NDArray[np.integer]) -> Task:
 
 
 @kernel
-def _is_constant(records):
-    n, d = records.shape
-    for i in range(1, n):
-        for a in range(d):
-            if records[i, a] != records[0, a]:
-                return False
-    return True
-
-
-@kernel
 def _find_majority(records):
     """A row that more than half of all equal, if there is one: Boyer and Moore's vote."""
     n, d = records.shape
@@ -165,11 +129,3 @@ def _find_majority(records):
                 break
         votes += 1 if same else -1
     return row
-
-
-@kernel
-def _sum_cells(records, cell_of, sums):
-    n, d = records.shape
-    for i in range(n):
-        for a in range(d):
-            sums[cell_of[i], a] += records[i, a]

@@ -16,15 +16,9 @@ from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells
 from microagg.grouping.divide.lloyd_pca import lloyd_pca_cells
 from microagg.grouping.divide.reduce import Reduction, reduce
 from microagg.grouping.method import Groups, Method, Option, Task, number, whole
-from microagg.grouping.methods import find
+from microagg.grouping.methods import find, naming, plainly
 
-THEN = Option(
-    "then",
-    "the method that forms the groups, mdav by default",
-    "mdav",
-    lambda name: find(name).name,
-    "the name of a method",
-)
+THEN = naming("then", "the method that forms the groups")
 CELLS = Option(
     "cells",
     "how many cells, by default one for 10,000 k records, at least 2",
@@ -48,48 +42,33 @@ DIMENSIONS = Option(
 )
 
 
-def pca_mdav(task: Task) -> Groups:
-    """Groups on the leading principal components. Section 4.3."""
-    reduction = _reduction(task)
-    return group_block(task, _reduced(reduction, _then(task)))
+def _pca_mdav(task: Task) -> Groups:
+    return group_block(task, _reduced(_reduction(task), plainly(task.options["then"])))
 
 
-def lloyd_mdav(task: Task) -> Groups:
-    """Groups in Lloyd's cells. Section 5.2, algorithm A."""
-    cells, group = _cells(task), _then(task)
-    return group_blocks(task, lloyd_cells(task.records, cells, task.rng), group)
+def _lloyd_mdav(task: Task) -> Groups:
+    cell_of = lloyd_cells(task.records, _cells(task), task.rng)
+    return group_blocks(task, cell_of, plainly(task.options["then"]))
 
 
-def mdav_mdav(task: Task) -> Groups:
-    """Groups in cells that are large groups of MDAV. Section 5.2, algorithm B."""
-    cells, group = _cells(task), _then(task)
-    return group_blocks(task, coarse_cells(task.records, cells), group)
+def _mdav_mdav(task: Task) -> Groups:
+    cell_of = coarse_cells(task.records, _cells(task))
+    return group_blocks(task, cell_of, plainly(task.options["then"]))
 
 
-def piecewise_pca(task: Task) -> Groups:
-    """Groups in Lloyd's cells, on the leading principal components of each. Section 4.4."""
-    cells, reduction = _cells(task), _reduction(task)
-    group = _reduced(reduction, _then(task))
-    return group_blocks(task, lloyd_cells(task.records, cells, task.rng), group)
+def _piecewise_pca(task: Task) -> Groups:
+    cell_of = lloyd_cells(task.records, _cells(task), task.rng)
+    return group_blocks(task, cell_of, _reduced(_reduction(task), plainly(task.options["then"])))
 
 
-def lloyd_pca(task: Task) -> Groups:
-    """Groups in cells that suit their principal components, on those. Section 4.5."""
-    cells, reduction = _cells(task), _reduction(task)
-    then = _then(task)
-    cell_of, kept = lloyd_pca_cells(task.records, task.k, cells, reduction, task.rng)
-    return group_blocks(task, cell_of, _reduced(Reduction(dimensions=kept), then))
+def _lloyd_pca(task: Task) -> Groups:
+    cell_of, kept = lloyd_pca_cells(task.records, task.k, _cells(task), _reduction(task), task.rng)
+    reduction = Reduction(dimensions=kept)
+    return group_blocks(task, cell_of, _reduced(reduction, plainly(task.options["then"])))
 
 
 def _reduced(reduction: Reduction, group: Group) -> Group:
     return lambda task: group(replace(task, records=reduce(task.records, reduction), orders={}))
-
-
-def _then(task: Task) -> Group:
-    """The method that is to form the groups, as it is without options of its own."""
-    method = find(task.options["then"])
-    options = method.complete({})
-    return lambda part: method.group(replace(part, options=options))
 
 
 def _cells(task: Task) -> int:
@@ -121,7 +100,7 @@ METHODS = (
         "mdav on the principal components that keep a share of the variance",
         "PCA, section 4.3",
         "O(n d^2), then as mdav in fewer dimensions",
-        pca_mdav,
+        _pca_mdav,
         options=(ENERGY, DIMENSIONS, THEN),
         agree=_agree,
     ),
@@ -130,7 +109,7 @@ METHODS = (
         "Lloyd's cells, then mdav in each",
         "PCA, section 5.2 (algorithm A)",
         "O(n cells d), then as mdav in cells",
-        lloyd_mdav,
+        _lloyd_mdav,
         options=(CELLS, THEN),
         agree=_agree,
     ),
@@ -139,7 +118,7 @@ METHODS = (
         "coarse mdav groups as cells, then mdav in each",
         "PCA, section 5.2 (algorithm B)",
         "O(n cells d), then as mdav in cells",
-        mdav_mdav,
+        _mdav_mdav,
         options=(CELLS, THEN),
         agree=_agree,
     ),
@@ -148,7 +127,7 @@ METHODS = (
         "Lloyd's cells, then mdav on the principal components of each",
         "PCA, section 4.4",
         "O(n d (cells + d)), then as mdav in cells",
-        piecewise_pca,
+        _piecewise_pca,
         options=(CELLS, ENERGY, DIMENSIONS, THEN),
         agree=_agree,
     ),
@@ -157,7 +136,7 @@ METHODS = (
         "cells that suit their principal components, then mdav on those",
         "PCA, section 4.5",
         "O(n cells d^2), then as mdav in cells",
-        lloyd_pca,
+        _lloyd_pca,
         options=(CELLS, ENERGY, DIMENSIONS, THEN),
         agree=_agree,
     ),

@@ -1,11 +1,14 @@
 """Cells around centres: by Lloyd's iterations, or as coarse groups of MDAV."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.grouping.sequence.kmeans import kmeans
+from microagg.grouping.sequence.kmeans import kmeans, measure
+from microagg.kernels.columns import squared_distances
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 # Enough records a cell to place its centre.
 _SAMPLE = 1000
@@ -48,14 +51,9 @@ def nearest_centres(
     records: NDArray[np.float64], centres: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """The nearest centre of each record, in two threads."""
-    n = len(records)
-    nearest = np.empty(n, np.int64)
+    nearest = np.empty(len(records), np.int64)
     columns = np.ascontiguousarray(centres.T)
-    middle = n // 2
-    run_both(
-        lambda: _nearest_centres(records[:middle], columns, nearest[:middle]),
-        lambda: _nearest_centres(records[middle:], columns, nearest[middle:]),
-    )
+    run_halves(partial(_nearest_centres, records, columns, nearest), 0, len(records))
     return nearest
 
 
@@ -68,19 +66,18 @@ def coarse_cells(records: NDArray[np.float64], cells: int) -> NDArray[np.int64]:
     n = len(records)
     size = n // cells
     cell_of = np.empty(n, np.int64)
-    rows = np.arange(n)
-    squares = np.empty(n)
+    rows, left = np.arange(n), records
     cell = 0
     while rows.size >= 2 * size:
-        point = records[rows].mean(axis=0)
+        point = left.mean(axis=0)
         for _ in range(2 if rows.size >= 3 * size else 1):
-            left = squares[: rows.size]
-            _squared_distances(records, rows, point, left)
-            point = records[rows[np.argmax(left)]].copy()
-            _squared_distances(records, rows, point, left)
-            taken = _least(left, size)
+            squares = np.empty(rows.size)
+            squared_distances(left, point, squares)
+            point = left[np.argmax(squares)]
+            squared_distances(left, point, squares)
+            taken = _least(squares, size)
             cell_of[rows[taken]] = cell
-            rows = rows[~taken]
+            rows, left = rows[~taken], left[~taken]
             cell += 1
     cell_of[rows] = cell
     return cell_of
@@ -96,30 +93,12 @@ def _least(values: NDArray[np.float64], wanted: int) -> NDArray[np.bool_]:
 
 
 @kernel
-def _nearest_centres(records, columns, nearest):
-    n, d = records.shape
+def _nearest_centres(records, columns, nearest, first, last):
     squares = np.empty(columns.shape[1])
-    for i in range(n):
-        for c in range(squares.size):
-            squares[c] = 0.0
-        for a in range(d):
-            x = records[i, a]
-            for c in range(squares.size):
-                away = x - columns[a, c]
-                squares[c] += away * away
+    for i in range(first, last):
+        measure(columns, records[i], squares)
         best = 0
         for c in range(1, squares.size):
             if squares[c] < squares[best]:
                 best = c
         nearest[i] = best
-
-
-@kernel
-def _squared_distances(records, rows, point, squares):
-    d = point.size
-    for i in range(rows.size):
-        total = 0.0
-        for a in range(d):
-            away = records[rows[i], a] - point[a]
-            total += away * away
-        squares[i] = total

@@ -1,5 +1,6 @@
 """Cells that principal components suit: records go where they are represented best."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from microagg.grouping.divide.lloyd import by_cell, draw_sample, lloyd_cells
 from microagg.grouping.divide.reduce import Reduction, count_kept, find_axes
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _SETTLED = 1e-3
 
@@ -81,21 +82,16 @@ def _fit(sample, cell_of, flats):
 
 def _assign(records, flats, price, cell_of):
     """Put each record in the cell where it costs least; the mean cost."""
-    n = len(records)
-    costs = np.empty(n)
-    middle = n // 2
-    run_both(
-        lambda: _cheapest(records[:middle], *flats, price, cell_of[:middle], costs[:middle]),
-        lambda: _cheapest(records[middle:], *flats, price, cell_of[middle:], costs[middle:]),
-    )
+    costs = np.empty(len(records))
+    run_halves(partial(_cheapest, records, *flats, price, cell_of, costs), 0, len(records))
     return costs.mean()
 
 
 @kernel
-def _cheapest(records, means, across, price, cell_of, costs):
-    n, d = records.shape
+def _cheapest(records, means, across, price, cell_of, costs, first, last):
+    d = records.shape[1]
     away = np.empty(d)
-    for i in range(n):
+    for i in range(first, last):
         least = np.inf
         best = 0
         for c in range(len(means)):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.kernels.columns import column_means
 from microagg.kernels.compiling import kernel
 
 
@@ -41,7 +42,7 @@ def find_axes(records: NDArray[np.float64]) -> Axes:
     Sums run in one fixed order. In each component the loading greatest in size is positive.
     """
     n, d = records.shape
-    mean, products = np.zeros(d), np.zeros((d, d))
+    mean, products = column_means(records), np.zeros((d, d))
     _sum_products(records, mean, products)
     variances, vectors = np.linalg.eigh(products / n, UPLO="U")
     loadings = np.ascontiguousarray(vectors.T[::-1])
@@ -71,13 +72,8 @@ def project(records: NDArray[np.float64], axes: Axes, kept: int) -> NDArray[np.f
 
 @kernel
 def _sum_products(records, mean, products):
-    """The mean, and the products of every two centred attributes (above the diagonal)."""
+    """The products of every two centred attributes (above the diagonal)."""
     n, d = records.shape
-    for i in range(n):
-        for a in range(d):
-            mean[a] += records[i, a] - records[0, a]
-    for a in range(d):
-        mean[a] = records[0, a] + mean[a] / n
     away = np.empty(d)
     for i in range(n):
         for a in range(d):

@@ -19,6 +19,7 @@ the other two O(k d q) for q neighbours.
 
 import math
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +47,24 @@ def draws(size: int = 4096) -> NDArray[np.float64]:
     return np.random.default_rng(0).permutation(np.round(spread * 65536.0) / 65536.0)
 
 
+class _Region(NamedTuple):
+    """Records and groups by their numbers in the region, and the moves that can be undone."""
+
+    own: NDArray[np.float64]  # what the records are, one after the other
+    centres: NDArray[np.float64]  # of the groups, likewise
+    lists: NDArray[np.int32]  # (records, q) near neighbours,
+    listed: NDArray[np.int64]  # and how many
+    members: NDArray[np.int32]  # (groups, 2k) the records of each group,
+    counts: NDArray[np.int64]  # and how many
+    group: NDArray[np.int32]  # of each record,
+    seat: NDArray[np.int32]  # and which of its members the record is
+    log: NDArray[np.int64]  # who moved,
+    homes: NDArray[np.int64]  # from where,
+    kept: NDArray[np.float64]  # (moves, 2, attributes) and the two centres before
+
+
 @kernel
-def anneal(
-    points, near, scales, order, place, sizes, first, last, k,
-    steps, hot, cold, partners, allowed, seed,
-):  # fmt: skip
+def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partners, allowed, seed):
     """Anneal the groups that stand at order[first:last], with so many steps.
 
     `sizes` are the sizes of these groups, as many entries as there can be groups, zeros for those
@@ -58,6 +72,7 @@ def anneal(
     are brought up to date. `hot` and `cold` are shares of `scales`; a swap is the best one with so
     many `partners` in a group.
     """
+    points, near, scales = field.points, field.near, field.scales
     m = last - first
     width = points.shape[1]
     slots = sizes.size
@@ -71,6 +86,12 @@ def anneal(
     centres = np.zeros(slots * width)
     lists = np.empty((m, near.shape[1]), np.int32)
     listed = np.empty(m, np.int64)
+    log = np.empty(2 * k, np.int64)
+    homes = np.empty(2 * k, np.int64)
+    kept = np.empty((2 * k, 2, width))
+    region = _Region(
+        own, centres, lists, listed, members, counts, group, seat, log, homes, kept
+    )  # fmt: skip
     free = np.empty(slots + 1, np.int64)
     vacant = 0
     for i in range(m):
@@ -95,7 +116,7 @@ def anneal(
             free[vacant] = slot
             vacant += 1
         for _ in range(sizes[slot]):
-            _join(own, centres, width, members, counts, group, seat, at, slot)
+            _join(region, at, slot)
             at += 1
 
     lots = _draw_lots(heat)
@@ -110,17 +131,12 @@ def anneal(
     begin = 0.0
     stride = lots.size / chunk
     slope = np.empty(width)
-    log = np.empty(2 * k, np.int64)
-    homes = np.empty(2 * k, np.int64)
-    kept = np.empty((2 * k, 2, width))
     temperature = hot
     for step in range(steps):
         if step % chunk == 0:
             temperature = hot + (cold - hot) * (step // chunk) / (passes - 1)
             begin = 0.0
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
+        state = _stir(state)
         lot = np.int64(begin) + np.int64(((state & low) * np.uint64(window)) >> np.uint64(32))
         x = np.int64(lots[lot - lots.size if lot >= lots.size else lot])
         begin += stride
@@ -131,14 +147,8 @@ def anneal(
             limit *= heat[x]
             if (more & np.uint64(1)) == 0:
                 if vacant > 0 and counts[one] > k:
-                    vacant -= _found(
-                        own, centres, width, lists, listed, members, counts, group, seat,
-                        free[vacant - 1], k, x, limit, log, homes, kept, state,
-                    )  # fmt: skip
-            elif _dissolve(
-                own, centres, width, lists, listed, members, counts, group, seat,
-                one, largest, limit, log, homes, kept,
-            ):  # fmt: skip
+                    vacant -= _found(region, free[vacant - 1], k, x, limit, state)
+            elif _dissolve(region, one, largest, limit):
                 free[vacant] = one
                 vacant += 1
             continue
@@ -151,27 +161,8 @@ def anneal(
         size, other_size = counts[one], counts[other]
         at_x, at_one, at_other = x * width, one * width, other * width
         if size > k and other_size < largest and (more >> np.uint64(28)) < np.uint64(8):
-            a0 = a1 = a2 = a3 = 0.0
-            b0 = b1 = b2 = b3 = 0.0
-            for a in range(0, width, LANES):
-                away = own[at_x + a] - centres[at_one + a]
-                a0 += away * away
-                away = own[at_x + a + 1] - centres[at_one + a + 1]
-                a1 += away * away
-                away = own[at_x + a + 2] - centres[at_one + a + 2]
-                a2 += away * away
-                away = own[at_x + a + 3] - centres[at_one + a + 3]
-                a3 += away * away
-                away = own[at_x + a] - centres[at_other + a]
-                b0 += away * away
-                away = own[at_x + a + 1] - centres[at_other + a + 1]
-                b1 += away * away
-                away = own[at_x + a + 2] - centres[at_other + a + 2]
-                b2 += away * away
-                away = own[at_x + a + 3] - centres[at_other + a + 3]
-                b3 += away * away
-            cost = ((b0 + b1) + (b2 + b3)) * (other_size / (other_size + 1.0))
-            cost -= ((a0 + a1) + (a2 + a3)) * (size / (size - 1.0))
+            cost = _apart(own, at_x, centres, at_other, width) * (other_size / (other_size + 1.0))
+            cost -= _apart(own, at_x, centres, at_one, width) * (size / (size - 1.0))
             if cost < limit * roots[x] * roots[y]:
                 seat_x, mover = seat[x], members[one, size - 1]
                 members[one, seat_x] = mover
@@ -187,19 +178,14 @@ def anneal(
                     centres[at_one + a] += (centres[at_one + a] - value) * share
                     centres[at_other + a] += (value - centres[at_other + a]) * other_share
             continue
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
+        state = _stir(state)
         if other_size < largest and (more >> np.uint64(28)) < np.uint64(4):
             mate = members[one, np.int64(((state & low) * np.uint64(size)) >> np.uint64(32))]
             pick = ((state >> np.uint64(48)) * np.uint64(listed[mate])) >> np.uint64(16)
             w = np.int64(lists[mate, np.int64(pick)])
             third = group[w]
             if mate != x and third != one and third != other and counts[third] > k:
-                _pass_on(
-                    own, centres, width, members, counts, group, seat,
-                    x, np.int64(other), w, limit * roots[x] * roots[w], log, homes, kept,
-                )  # fmt: skip
+                _pass_on(region, x, np.int64(other), w, limit * roots[x] * roots[w])
             continue
         share, other_share = 1.0 / size, 1.0 / other_size
         both = share + other_share
@@ -248,6 +234,22 @@ def anneal(
             at += 1
 
 
+@kernel(inline="always")
+def _apart(own, at_x, centres, at_slot, width):
+    """The squared distance of a record from a centre, in four lanes."""
+    a0 = a1 = a2 = a3 = 0.0
+    for a in range(0, width, LANES):
+        away = own[at_x + a] - centres[at_slot + a]
+        a0 += away * away
+        away = own[at_x + a + 1] - centres[at_slot + a + 1]
+        a1 += away * away
+        away = own[at_x + a + 2] - centres[at_slot + a + 2]
+        a2 += away * away
+        away = own[at_x + a + 3] - centres[at_slot + a + 3]
+        a3 += away * away
+    return (a0 + a1) + (a2 + a3)
+
+
 @kernel
 def _draw_lots(heat):
     """Record numbers to draw from: everybody once, and again for more than their share of heat."""
@@ -267,14 +269,23 @@ def _draw_lots(heat):
     return lots
 
 
+@kernel(inline="always")
+def _stir(state):
+    """The next of Marsaglia's random numbers (xorshift)."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    return state ^ (state << np.uint64(17))
+
+
 @kernel
-def _join(own, centres, width, members, counts, group, seat, x, slot):
+def _join(region, x, slot):
     """Add a record to a group; what that costs."""
-    size = counts[slot]
-    members[slot, size] = x
-    seat[x] = size
-    group[x] = slot
-    counts[slot] = size + 1
+    own, centres, width = region.own, region.centres, region.kept.shape[2]
+    size = region.counts[slot]
+    region.members[slot, size] = x
+    region.seat[x] = size
+    region.group[x] = slot
+    region.counts[slot] = size + 1
     square = 0.0
     for a in range(width):
         away = own[x * width + a] - centres[slot * width + a]
@@ -287,14 +298,15 @@ def _join(own, centres, width, members, counts, group, seat, x, slot):
 
 
 @kernel
-def _leave(own, centres, width, members, counts, group, seat, x):
+def _leave(region, x):
     """Take a record out of its group; what that saves."""
-    slot = group[x]
-    size = counts[slot] - 1
-    mover = members[slot, size]
-    members[slot, seat[x]] = mover
-    seat[mover] = seat[x]
-    counts[slot] = size
+    own, centres, width = region.own, region.centres, region.kept.shape[2]
+    slot = region.group[x]
+    size = region.counts[slot] - 1
+    mover = region.members[slot, size]
+    region.members[slot, region.seat[x]] = mover
+    region.seat[mover] = region.seat[x]
+    region.counts[slot] = size
     if size == 0:
         return 0.0
     square = 0.0
@@ -306,102 +318,87 @@ def _leave(own, centres, width, members, counts, group, seat, x):
 
 
 @kernel
-def _move(own, centres, width, members, counts, group, seat, x, slot, log, homes, kept, moved):
+def _move(region, x, slot, moved):
     """Move a record, so that it can be undone; what that costs."""
-    home = group[x]
-    log[moved] = x
-    homes[moved] = home
+    centres, width = region.centres, region.kept.shape[2]
+    home = region.group[x]
+    region.log[moved] = x
+    region.homes[moved] = home
     for a in range(width):
-        kept[moved, 0, a] = centres[home * width + a]
-        kept[moved, 1, a] = centres[slot * width + a]
-    saved = _leave(own, centres, width, members, counts, group, seat, x)
-    return _join(own, centres, width, members, counts, group, seat, x, slot) - saved
+        region.kept[moved, 0, a] = centres[home * width + a]
+        region.kept[moved, 1, a] = centres[slot * width + a]
+    saved = _leave(region, x)
+    return _join(region, x, slot) - saved
 
 
 @kernel
-def _undo(centres, width, members, counts, group, seat, log, homes, kept, moved):
+def _undo(region, moved):
     """Take moves back, the last one first: each record is then the last of its group."""
+    centres, counts, width = region.centres, region.counts, region.kept.shape[2]
     for i in range(moved - 1, -1, -1):
-        x, home = log[i], homes[i]
-        slot = group[x]
+        x, home = region.log[i], region.homes[i]
+        slot = region.group[x]
         counts[slot] -= 1
-        members[home, counts[home]] = x
-        seat[x] = counts[home]
-        group[x] = home
+        region.members[home, counts[home]] = x
+        region.seat[x] = counts[home]
+        region.group[x] = home
         counts[home] += 1
         for a in range(width):
-            centres[home * width + a] = kept[i, 0, a]
-            centres[slot * width + a] = kept[i, 1, a]
+            centres[home * width + a] = region.kept[i, 0, a]
+            centres[slot * width + a] = region.kept[i, 1, a]
 
 
 @kernel
-def _pass_on(
-    own, centres, width, members, counts, group, seat, x, slot, w, limit, log, homes, kept
-):
+def _pass_on(region, x, slot, w, limit):
     """A record leaves its group for another, and one from a third group takes its place."""
-    home = np.int64(group[x])
-    cost = _move(
-        own, centres, width, members, counts, group, seat, x, slot, log, homes, kept, np.int64(0)
-    )
-    cost += _move(
-        own, centres, width, members, counts, group, seat, w, home, log, homes, kept, np.int64(1)
-    )
+    home = np.int64(region.group[x])
+    cost = _move(region, x, slot, np.int64(0))
+    cost += _move(region, w, home, np.int64(1))
     if not cost < limit:
-        _undo(centres, width, members, counts, group, seat, log, homes, kept, 2)
+        _undo(region, 2)
 
 
 @kernel
-def _found(
-    own, centres, width, lists, listed, members, counts, group, seat,
-    slot, k, x, limit, log, homes, kept, state,
-):  # fmt: skip
+def _found(region, slot, k, x, limit, state):
     """A new group around x in a free slot, from groups that can spare a record; 1 if it stands.
 
     One in eight is passed over, for variety. Once the neighbours of x are used up, those of the
     next member follow.
     """
-    cost = _move(
-        own, centres, width, members, counts, group, seat, x, slot, log, homes, kept, np.int64(0)
-    )
+    cost = _move(region, x, slot, np.int64(0))
     moved = 1
     asked = 0
     i = 0
     while moved < k and asked < moved:
-        source = log[asked]
-        y = lists[source, i]
+        source = region.log[asked]
+        y = region.lists[source, i]
         i += 1
-        if i == listed[source]:
+        if i == region.listed[source]:
             asked += 1
             i = 0
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
-        home = group[y]
-        if home == slot or counts[home] <= k or (state & np.uint64(7)) == 0:
+        state = _stir(state)
+        home = region.group[y]
+        if home == slot or region.counts[home] <= k or (state & np.uint64(7)) == 0:
             continue
-        cost += _move(
-            own, centres, width, members, counts, group, seat, y, slot, log, homes, kept, moved
-        )
+        cost += _move(region, y, slot, moved)
         moved += 1
     if moved == k and cost < limit:
         return 1
-    _undo(centres, width, members, counts, group, seat, log, homes, kept, moved)
+    _undo(region, moved)
     return 0
 
 
 @kernel
-def _dissolve(
-    own, centres, width, lists, listed, members, counts, group, seat,
-    slot, largest, limit, log, homes, kept,
-):  # fmt: skip
+def _dissolve(region, slot, largest, limit):
     """Each member of the group joins the neighbouring group where it costs least; 1 if all do."""
+    own, centres, counts, width = region.own, region.centres, region.counts, region.kept.shape[2]
     cost = 0.0
     moved = 0
     while counts[slot] > 0:
-        x = members[slot, counts[slot] - 1]
+        x = region.members[slot, counts[slot] - 1]
         best, target = math.inf, -1
-        for i in range(listed[x]):
-            other = group[lists[x, i]]
+        for i in range(region.listed[x]):
+            other = region.group[region.lists[x, i]]
             size = counts[other]
             if size >= largest or other == slot:
                 continue
@@ -416,12 +413,9 @@ def _dissolve(
                 best, target = square, other
         if target < 0:
             break
-        cost += _move(
-            own, centres, width, members, counts, group, seat,
-            np.int64(x), np.int64(target), log, homes, kept, np.int64(moved),
-        )  # fmt: skip
+        cost += _move(region, np.int64(x), np.int64(target), np.int64(moved))
         moved += 1
     if counts[slot] == 0 and cost < limit:
         return 1
-    _undo(centres, width, members, counts, group, seat, log, homes, kept, moved)
+    _undo(region, moved)
     return 0

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.boxes import Tree, hide, nearest, plant
 from microagg.grouping.method import Groups, Method, Task
-from microagg.grouping.refine.starts import START, check_start, start_groups
+from microagg.grouping.methods import plainly
+from microagg.grouping.refine.starts import START, check_start
+from microagg.grouping.sequence.nearest import LEAF, NONE, hide, make_space, nearest, plant, put
 from microagg.kernels.compiling import kernel
 
 _GROUPS_A_CALL = 2048
@@ -39,15 +40,6 @@ class _State(NamedTuple):
     scatter: NDArray[np.float64]
     free: NDArray[np.int64]
     free_count: NDArray[np.int64]
-
-
-class _Search(NamedTuple):
-    """A tree over the centroids, which follows them as they move."""
-
-    tree: Tree
-    left: NDArray[np.int64]
-    waiting: NDArray[np.bool_]
-    place_of: NDArray[np.int64]
 
 
 def decompose(
@@ -71,11 +63,11 @@ def decompose(
     passes = 0
     idle = 0
     while idle < 2:
-        search = _plant_centres(state)
+        tree = _plant_centres(state)
         gained = False
         for first in range(0, slots, _GROUPS_A_CALL):
             last = min(slots, first + _GROUPS_A_CALL)
-            gained |= _visit(state, search, k, first, last, passes % 2 == 1)
+            gained |= _visit(state, tree, k, first, last, passes % 2 == 1)
             advance(1.0 - 0.9 ** (passes + last / slots))
         idle = 0 if gained else idle + 1
         passes += 1
@@ -103,16 +95,16 @@ def _gather(records, order, sizes, k):
 
 
 def _plant_centres(state):
-    """All slots stand in the tree; free ones beside a group, hidden until they are used."""
+    """A tree of the centroids, which follows them as they move, with a place for every slot.
+
+    Free slots stand beside a group, hidden until they are used.
+    """
     alive, free = np.flatnonzero(state.sizes), np.flatnonzero(state.sizes == 0)
     state.centres[free] = state.centres[np.resize(alive, free.size)]
     tree = plant(state.centres)
-    place_of = np.empty(tree.rows.size, np.int64)
-    place_of[tree.rows] = np.arange(tree.rows.size)
-    search = _Search(tree, tree.counts.copy(), np.ones(tree.rows.size, np.bool_), place_of)
     for slot in free:
-        hide(tree, search.left, search.waiting, place_of[slot])
-    return search
+        hide(tree, slot)
+    return tree
 
 
 @kernel
@@ -126,11 +118,8 @@ def _settle(state, order, sizes, k):
         count = _grow_groups(state.records, rows, size, k, parts)
         at = 0
         for part in range(count):
-            for i in range(parts[part]):
-                state.members[slot, i] = rows[at + i]
+            _fill(state, slot, rows[at : at + parts[part]])
             at += parts[part]
-            state.sizes[slot] = parts[part]
-            _refresh(state, slot)
             slot += 1
         first += size
     for spare in range(state.sizes.size - 1, slot - 1, -1):
@@ -139,16 +128,17 @@ def _settle(state, order, sizes, k):
 
 
 @kernel
-def _visit(state, search, k, first, last, shrinking):
+def _visit(state, tree, k, first, last, shrinking):
     """Shrink, or else Decompose, the groups in these slots; True if any record moved."""
     members, sizes = state.members, state.sizes
     targets = np.empty(2 * k, np.int64)
+    space = make_space()
     moved = False
     for slot in range(first, last):
         least = k if shrinking else 0
         while sizes[slot] > least and state.free_count[0] < sizes.size - 1:
             size = sizes[slot]
-            leaver = _plan(state, search, k, slot, shrinking, targets)
+            leaver = _plan(state, tree, k, slot, shrinking, targets, space)
             if leaver == _NOBODY:
                 break
             moved = True
@@ -156,7 +146,10 @@ def _visit(state, search, k, first, last, shrinking):
                 for i in range(size):
                     members[targets[i], sizes[targets[i]]] = members[slot, i]
                     sizes[targets[i]] += 1
-                _release(state, search, slot)
+                sizes[slot] = 0
+                state.free[state.free_count[0]] = slot
+                state.free_count[0] += 1
+                hide(tree, slot)
                 movers = size
             else:
                 target = targets[leaver]
@@ -169,14 +162,14 @@ def _visit(state, search, k, first, last, shrinking):
                 movers = 2
             for i in range(movers):
                 if _first_alike(targets, i) == i:
-                    _update(state, search, targets[i], k)
+                    _update(state, tree, targets[i], k)
             if leaver == _EVERYBODY:
                 break
     return moved
 
 
 @kernel
-def _plan(state, search, k, slot, shrinking, targets):
+def _plan(state, tree, k, slot, shrinking, targets, space):
     """Who should leave: one member (its number), everybody or nobody; `targets` says where to."""
     records, members, sizes, centres = state.records, state.members, state.sizes, state.centres
     attributes = records.shape[1]
@@ -196,14 +189,12 @@ def _plan(state, search, k, slot, shrinking, targets):
         # Joining a group of k or more costs at least k / (k + 1) of the squared distance, and the
         # others that join it only add to that: farther centroids need not be looked for.
         worth = (leaving if shrinking else budget) * (k + 1.0) / k * (1.0 + 1e-9)
-        place = nearest(
-            search.tree, search.left, search.waiting, records[row], search.place_of[slot], worth
-        )
-        if place < 0:
+        home = tree.slots[slot] // LEAF
+        target = np.int64(nearest(tree, records[row], home, slot, worth, space))
+        if target == NONE:
             if shrinking:
                 continue
             return _NOBODY
-        target = search.tree.rows[place]
         targets[i] = target
         # Records that join the same group share its imagined mean, kept by the first of them;
         # a record that leaves alone meets the mean as it is.
@@ -238,12 +229,12 @@ def _first_alike(targets, i):
 
 
 @kernel
-def _update(state, search, slot, k):
+def _update(state, tree, slot, k):
     """Bring a changed group up to date; at 2k members it is split over this and free slots."""
     size = state.sizes[slot]
     if size < 2 * k:
         _refresh(state, slot)
-        _follow(state, search, slot)
+        put(tree, slot, state.centres[slot])
         return
     rows = state.members[slot, :size].copy()
     parts = np.empty(4, np.int64)
@@ -253,13 +244,17 @@ def _update(state, search, slot, k):
         if part > 0:
             state.free_count[0] -= 1
             slot = state.free[state.free_count[0]]
-            _show(search, search.place_of[slot])
-        for i in range(parts[part]):
-            state.members[slot, i] = rows[at + i]
+        _fill(state, slot, rows[at : at + parts[part]])
         at += parts[part]
-        state.sizes[slot] = parts[part]
-        _refresh(state, slot)
-        _follow(state, search, slot)
+        put(tree, slot, state.centres[slot])
+
+
+@kernel
+def _fill(state, slot, rows):
+    for i in range(rows.size):
+        state.members[slot, i] = rows[i]
+    state.sizes[slot] = rows.size
+    _refresh(state, slot)
 
 
 @kernel
@@ -279,41 +274,6 @@ def _refresh(state, slot):
             away = records[members[slot, i], a] - mean
             total += away * away
     state.scatter[slot] = total
-
-
-@kernel
-def _follow(state, search, slot):
-    """Move a centroid in the tree; its boxes grow to hold it."""
-    tree = search.tree
-    place = search.place_of[slot]
-    leaf = tree.leaf_of[place]
-    attributes = state.centres.shape[1]
-    for a in range(attributes):
-        tree.points[place, a] = state.centres[slot, a]
-    node = (search.left.size >> 1) + leaf
-    while node > 0:
-        for a in range(attributes):
-            tree.low[node, a] = min(tree.low[node, a], state.centres[slot, a])
-            tree.high[node, a] = max(tree.high[node, a], state.centres[slot, a])
-        node >>= 1
-
-
-@kernel
-def _show(search, place):
-    """The reverse of hiding a place from searches."""
-    search.waiting[place] = True
-    node = (search.left.size >> 1) + search.tree.leaf_of[place]
-    while node > 0:
-        search.left[node] += 1
-        node >>= 1
-
-
-@kernel
-def _release(state, search, slot):
-    state.sizes[slot] = 0
-    state.free[state.free_count[0]] = slot
-    state.free_count[0] += 1
-    hide(search.tree, search.left, search.waiting, search.place_of[slot])
 
 
 @kernel
@@ -387,7 +347,7 @@ def _join_rest(records, rows, size, k, centres, parts):
 
 
 def _group(task: Task) -> Groups:
-    return decompose(task.records, *start_groups(task), task.k, task.advance)
+    return decompose(task.records, *plainly(task.options["start"])(task), task.k, task.advance)
 
 
 METHODS = (

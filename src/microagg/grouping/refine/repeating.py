@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.grouping.refine.search import Search, Seen, seek
-from microagg.kernels.threads import one_thread, run_both
+from microagg.kernels.threads import run_all
 
 Groups = tuple[NDArray[np.int32], NDArray[np.int32]]
 
@@ -35,31 +35,23 @@ def repeat(
     """
     generators = rng.spawn(count)
     found: list[Groups | None] = [None] * count
-    numbers = iter(range(count))
     stopped = threading.Event()
 
     def over() -> bool:
         return stopped.is_set() or late()
 
-    def work(advance: Advance) -> None:
-        with one_thread():
-            for number in numbers:
-                if over():
-                    return
+    def begin(number: int, _advance: Advance) -> None:
+        try:
+            if not over():
                 anew = search.anew(over)
                 seek(anew, generators[number], steps, None)
                 found[number] = anew.groups()
-                advance(number / count)
-
-    def patient() -> None:
-        try:
-            work(advance)
         except KeyboardInterrupt:
             stopped.set()
             raise
 
     try:
-        run_both(patient, lambda: work(silent))
+        run_all(begin, np.ones(count, np.int64), advance)
     finally:
         for groups in found:
             if groups is not None:

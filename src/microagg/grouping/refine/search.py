@@ -299,17 +299,17 @@ def _stage(field, groups, k, rng, budget, local):
         for r in waiting:
             if budget.over():
                 return
+            own, (first, last) = sizes[slots[r] : slots[r + 1]], firsts[r : r + 2]
+            some = steps * counts[r] // order.size
             anneal(
-                field.points,
-                field.near,
-                field.scales,
+                field,
                 order,
                 place,
-                sizes[slots[r] : slots[r + 1]],
-                firsts[r],
-                firsts[r + 1],
+                own,
+                first,
+                last,
                 k,
-                steps * counts[r] // order.size,
+                some,
                 hot,
                 cold,
                 partners,

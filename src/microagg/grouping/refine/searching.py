@@ -10,9 +10,10 @@ import numpy as np
 from microagg.base.errors import OptionError
 from microagg.grouping.bound.best import search_best
 from microagg.grouping.method import Groups, Method, Option, Task, number, whole
+from microagg.grouping.methods import plainly
 from microagg.grouping.refine.budget import EFFORTS, afforded
 from microagg.grouping.refine.search import search
-from microagg.grouping.refine.starts import START, check_start, start_groups
+from microagg.grouping.refine.starts import START, check_start
 
 
 def _effort(name: str) -> str:
@@ -58,12 +59,13 @@ def refine_groups(task: Task, method: Method, seconds: float | None) -> Groups:
 def _search(task: Task) -> Groups:
     effort, steps = task.options["effort"] or "balanced", task.options["steps"]
     seconds = task.options["time_limit"]
+    start = plainly(task.options["start"])
     if seconds is not None:
         # Compiled on a few records, before time is taken.
         few = replace(task, records=task.records[: 2 * task.k], advance=lambda _share: None)
-        start_groups(replace(few, rng=np.random.default_rng(0), orders={}))
+        start(replace(few, rng=np.random.default_rng(0), orders={}))
     begun = time.monotonic()
-    groups = start_groups(replace(task, advance=lambda share: task.advance(0.2 * share)))
+    groups = start(replace(task, advance=lambda share: task.advance(0.2 * share)))
     if seconds is not None:
         seconds = max(0.0, seconds - (time.monotonic() - begun))
     elif steps is None:

@@ -6,12 +6,13 @@ while no other can have come nearer.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _ITERATIONS = 100
 _PARALLEL_FROM = 1 << 15
@@ -45,22 +46,13 @@ def kmeans(
     else:
         centres = records[rng.choice(n, clusters, replace=False)]
     upper, lower = np.full(n, math.inf), np.zeros(n)
-    middle = n // 2 if n >= _PARALLEL_FROM else n
     for _ in range(_ITERATIONS):
         columns = np.ascontiguousarray(centres.T)
         halves = np.empty(clusters)
         _half_gaps(columns, halves)
-
-        def assign(first: int, last: int, columns=columns, halves=halves) -> None:
-            part = slice(first, last)
-            _assign(records[part], columns, halves, labels[part], upper[part], lower[part])
-
-        if middle < n:
-            run_both(lambda: assign(0, middle), lambda: assign(middle, n))
-        else:
-            assign(0, n)
-        moved = _recentre(records, labels, centres, upper, lower)
-        if not moved:
+        assign = partial(_assign, records, columns, halves, labels, upper, lower)
+        run_halves(assign, 0, n, _PARALLEL_FROM)
+        if not _recentre(records, labels, centres, upper, lower):
             break
     return labels
 
@@ -74,7 +66,8 @@ def _spread_start(records, clusters, rng):
     distances = np.empty(n)
     chosen[0] = rng.integers(n)
     for c in range(1, clusters):
-        _approach(columns, chosen[c - 1], distances, squares)
+        measure(columns, records[chosen[c - 1]], distances)
+        np.minimum(squares, distances, out=squares)
         odds = np.cumsum(squares)
         drawn = rng.random() * odds[-1]
         chosen[c] = min(int(np.searchsorted(odds, drawn, side="right")), n - 1)
@@ -82,22 +75,8 @@ def _spread_start(records, clusters, rng):
 
 
 @kernel
-def _approach(columns, row, distances, squares):
-    for i in range(distances.size):
-        distances[i] = 0.0
-    for a in range(columns.shape[0]):
-        column = columns[a]
-        x = column[row]
-        for i in range(column.size):
-            away = column[i] - x
-            distances[i] += away * away
-    for i in range(distances.size):
-        squares[i] = min(squares[i], distances[i])
-
-
-@kernel
-def _measure(columns, x, squares):
-    """Squared distances of one record to all centres."""
+def measure(columns, x, squares):
+    """Squared distances of one record to many, given one line an attribute."""
     for c in range(squares.size):
         squares[c] = 0.0
     for a in range(columns.shape[0]):
@@ -114,7 +93,7 @@ def _half_gaps(columns, halves):
     clusters = halves.size
     squares = np.empty(clusters)
     for c in range(clusters):
-        _measure(columns, columns[:, c].copy(), squares)
+        measure(columns, columns[:, c].copy(), squares)
         least = math.inf
         for other in range(clusters):
             if other != c:
@@ -123,10 +102,10 @@ def _half_gaps(columns, halves):
 
 
 @kernel
-def _assign(records, columns, halves, labels, upper, lower):
+def _assign(records, columns, halves, labels, upper, lower, first, last):
     attributes = records.shape[1]
     squares = np.empty(columns.shape[1])
-    for i in range(labels.size):
+    for i in range(first, last):
         label = labels[i]
         safe = max(halves[label], lower[i])
         if upper[i] < safe:
@@ -138,7 +117,7 @@ def _assign(records, columns, halves, labels, upper, lower):
         upper[i] = math.sqrt(away) * (1.0 + _SLACK)
         if upper[i] < safe:
             continue
-        _measure(columns, records[i], squares)
+        measure(columns, records[i], squares)
         least, second = math.inf, math.inf
         for c in range(squares.size):
             if squares[c] < least:

@@ -82,12 +82,19 @@ def _fill_block(
     """Find the best start, `rows` or fewer before the anchor, for `columns` ends from there on."""
     count, inverse, trial = work[0], work[1], work[2]
     left_cost, left, right_cost, right = work[3], work[4], work[5], work[6]
+    right_cost[0] = right[0] = 0.0
     if integer:
-        _sum_left(values, anchor, rows, path, base, left_cost, left)
-        _sum_right(values, anchor, columns, right_cost, right)
+        _sum(values, anchor, -1, rows, left_cost, left)
+        _sum(values, anchor, 1, columns - 1, right_cost, right)
     else:
-        _average_left(values, anchor, rows, path, base, count, inverse, left_cost, left)
-        _average_right(values, anchor, columns, count, inverse, right_cost, right)
+        _average(values, anchor - 1, -1, rows, count, inverse, left_cost, left)
+        if columns > 1:
+            _average(values, anchor, 1, columns - 1, count, inverse, right_cost, right)
+            gap = np.float64(values[anchor] - values[anchor - 1])
+            for size in range(1, columns):
+                right[size] += gap
+    for size in range(1, rows + 1):
+        left_cost[size] += path[anchor - size - base]
     stride = 1
     while 2 * stride <= columns:
         stride *= 2
@@ -118,29 +125,10 @@ def _fill_block(
                     before = np.int64(i) if less else before
                     least = total if less else least
             else:
-                sizes_before = count[low:high]
-                inverses = inverse[low + after : high + after]
-                if integer:
-                    least = _try_integer(
-                        left_cost[low:high],
-                        left[low:high],
-                        right[after],
-                        sizes_before,
-                        count[after],
-                        inverses,
-                        trial,
-                    )
-                else:
-                    least = _try_joining(
-                        left_cost[low:high],
-                        left[low:high],
-                        right[after],
-                        sizes_before,
-                        count[after],
-                        inverses,
-                        size_cost,
-                        trial,
-                    )
+                least = _try_all(
+                    left_cost[low:high], left[low:high], right[after], count[low:high],
+                    count[after], inverse[low + after : high + after], size_cost, integer, trial,
+                )  # fmt: skip
                 while trial[before - low] != least:
                     before += 1
             best[column] = before
@@ -150,82 +138,49 @@ def _fill_block(
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _try_joining(cost, left, right, before, after, inverse, size_cost, trial):
+def _try_all(cost, left, right, before, after, inverse, size_cost, integer, trial):
+    """What every start costs, and the least of it."""
     least = math.inf
-    for i in range(cost.size):
-        total = cost[i] + joining_cost(left[i] + right, before[i] * after, inverse[i], size_cost)
-        trial[i] = total
-        least = total if total < least else least
-    return least
-
-
-@kernel(fastmath={"nnan", "nsz"})
-def _try_integer(cost, left, right, before, after, inverse, trial):
-    least = math.inf
-    for i in range(cost.size):
-        total = cost[i] - integer_gain(left[i] + right, before[i] + after, inverse[i])
-        trial[i] = total
-        least = total if total < least else least
+    if integer:
+        for i in range(cost.size):
+            total = cost[i] - integer_gain(left[i] + right, before[i] + after, inverse[i])
+            trial[i] = total
+            least = total if total < least else least
+    else:
+        for i in range(cost.size):
+            pairs = before[i] * after
+            total = cost[i] + joining_cost(left[i] + right, pairs, inverse[i], size_cost)
+            trial[i] = total
+            least = total if total < least else least
     return least
 
 
 @kernel
-def _average_left(values, anchor, rows, path, base, count, inverse, cost, mean):
-    """Path cost plus SSE, and how far the mean lies below the anchor's left neighbour."""
-    pivot = values[anchor - 1]
+def _average(values, at, step, last, count, inverse, cost, mean):
+    """SSE of the values from `at` on, one way or the other, and how far their mean lies from it."""
+    pivot = values[at]
     total = sse = 0.0
-    cost[1] = path[anchor - 1 - base]
-    mean[1] = 0.0
-    for size in range(2, rows + 1):
-        x = np.float64(pivot - values[anchor - size])
-        away = x - total * inverse[size - 1]
-        total += x
-        sse += away * away * (count[size - 1] * inverse[size])
-        cost[size] = path[anchor - size - base] + sse
-        mean[size] = total * inverse[size]
-
-
-@kernel
-def _average_right(values, anchor, columns, count, inverse, cost, mean):
-    """SSE, and how far the mean lies above the anchor's left neighbour."""
-    cost[0] = mean[0] = 0.0
-    if columns < 2:
-        return
-    pivot = values[anchor]
-    gap = np.float64(pivot - values[anchor - 1])
-    total = sse = 0.0
-    cost[1] = 0.0
-    mean[1] = gap
-    for size in range(2, columns):
-        x = np.float64(values[anchor + size - 1] - pivot)
+    cost[1] = mean[1] = 0.0
+    for size in range(2, last + 1):
+        value = values[at + step * (size - 1)]
+        x = np.float64(value - pivot if step > 0 else pivot - value)
         away = x - total * inverse[size - 1]
         total += x
         sse += away * away * (count[size - 1] * inverse[size])
         cost[size] = sse
-        mean[size] = gap + total * inverse[size]
+        mean[size] = total * inverse[size]
 
 
 @kernel
-def _sum_left(values, anchor, rows, path, base, cost, sums):
-    """Path cost plus squares, and the sum, relative to the anchor's left neighbour."""
+def _sum(values, anchor, step, last, cost, sums):
+    """Squares and sum of what lies on one side, relative to the anchor's left neighbour."""
     pivot = values[anchor - 1]
     total = squares = 0.0
-    for size in range(1, rows + 1):
-        x = np.float64(pivot - values[anchor - size])
-        total += x
-        squares += x * x
-        cost[size] = path[anchor - size - base] + squares
-        sums[size] = -total
-
-
-@kernel
-def _sum_right(values, anchor, columns, cost, sums):
-    """Squares and sum, relative to the anchor's left neighbour."""
-    pivot = values[anchor - 1]
-    total = squares = 0.0
-    cost[0] = sums[0] = 0.0
-    for size in range(1, columns):
-        x = np.float64(values[anchor + size - 1] - pivot)
+    for size in range(1, last + 1):
+        if step > 0:
+            x = np.float64(values[anchor + size - 1] - pivot)
+        else:
+            x = -np.float64(pivot - values[anchor - size])
         total += x
         squares += x * x
         cost[size] = squares

@@ -4,15 +4,14 @@ The records of a leaf look together: at the leaves nearest to their middle, the 
 at no more than so many. So a list is exact where that suffices, and never takes long.
 """
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.nearest import LEAF, NONE, plant
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.selecting import insert_in_order, measure_leaf
+from microagg.kernels.threads import run_halves
 
 _LEAVES_AT_ONCE = 1 << 11
 
@@ -38,31 +37,20 @@ def nearest_lists(
     squares = np.empty((members.size, count))
 
     def fill(first: int, last: int) -> None:
-        _fill_lists(
-            tree.low,
-            tree.high,
-            tree.cells,
-            tree.rows,
-            looks,
-            first,
-            last,
-            entries[first],
-            lists,
-            squares,
-        )
+        _fill_lists(tree, looks, first, last, entries[first], lists, squares)
 
     leaves = len(tree.cells)
     for first in range(0, leaves, _LEAVES_AT_ONCE):
         last = min(leaves, first + _LEAVES_AT_ONCE)
-        middle = (first + last) // 2
-        run_both(partial(fill, first, middle), partial(fill, middle, last))
+        run_halves(fill, first, last)
         advance(last / leaves)
     return tree.rows[there], lists, squares
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _fill_lists(low, high, cells, rows, looks, first, last, entry, lists, squares):
+def _fill_lists(tree, looks, first, last, entry, lists, squares):
     """The lists of the records in leaves first..last, the first of which is at `entry`."""
+    low, high, cells, rows = tree.low, tree.high, tree.cells, tree.rows
     count = lists.shape[1]
     leaves, d, _ = cells.shape
     # From an array, or the compiler would unroll the loops instead of making vectors of them.
@@ -119,15 +107,8 @@ def _fill_lists(low, high, cells, rows, looks, first, last, entry, lists, square
             for i in range(size):
                 for a in range(d):
                     point[a] = cells[leaf, a, i]
-                for j in range(width):
-                    away[j] = 0.0
                 start = np.uint64(other) * np.uint64(d) * width
-                for a in range(d):
-                    x = point[a]
-                    for j in range(width):
-                        side = points[start + j] - x
-                        away[j] += side * side
-                    start += width
+                measure_leaf(points, start, width, point, away)
                 if other == leaf:
                     away[i] = np.inf
                 least = np.inf
@@ -139,14 +120,10 @@ def _fill_lists(low, high, cells, rows, looks, first, last, entry, lists, square
                 top = i * count
                 for j in range(LEAF):
                     if away[j] < worst[i]:
-                        place = top + count - 1
-                        while place > top and near_squares[place - 1] > away[j]:
-                            near_squares[place] = near_squares[place - 1]
-                            near[place] = near[place - 1]
-                            place -= 1
-                        near_squares[place] = away[j]
-                        near[place] = rows[other * LEAF + j]
-                        worst[i] = near_squares[top + count - 1]
+                        end = top + count - 1
+                        row = rows[other * LEAF + j]
+                        insert_in_order(near_squares, near, top, end, away[j], row)
+                        worst[i] = near_squares[end]
                 farthest = max(farthest, worst[i])
         for i in range(size):
             for j in range(count):

@@ -8,16 +8,18 @@ of that section, a short tour, is in `tour`.
 Every sum runs in one fixed order, whatever the number of threads, so every order is reproducible.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.method import Method
 from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
+from microagg.kernels.columns import squared_distances
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _TWO_WAY_FROM = 1 << 15
 # Rows whose covariances are summed by themselves before they join the total.
@@ -69,14 +71,15 @@ def order_by_nearest_next(
             walk_on(tree, records, order, done, pause)
             done = pause
             advance(done / n)
-        left = _rows_left(tree.slots, order[done - 1], left)
+        there = tree.rows[tree.slots[left]] == left
+        left = left[there | (left == order[done - 1])]
     return order
 
 
 def farthest_from_centroid(records: NDArray[np.float64]) -> int:
     """The row of the record farthest from the centroid, the first of equals."""
     squares = np.empty(len(records))
-    _squared_distances(records, _centroid(records), squares)
+    squared_distances(records, _centroid(records), squares)
     return int(np.argmax(squares))
 
 
@@ -87,13 +90,8 @@ def _centroid(records):
 
 
 def _project(records, loadings, two_way_from):
-    n = len(records)
-    scores = np.empty(n)
-    middle = n // 2 if n >= two_way_from else n
-    run_both(
-        lambda: _dot(records[:middle], loadings, scores[:middle]),
-        lambda: _dot(records[middle:], loadings, scores[middle:]),
-    )
+    scores = np.empty(len(records))
+    run_halves(partial(_dot, records, loadings, scores), 0, len(records), two_way_from)
     return scores
 
 
@@ -103,11 +101,8 @@ def _first_component(records, two_way_from):
     centroid = _centroid(records)
     blocks = -(-n // _BLOCK)
     products = np.zeros((blocks, d, d))
-    middle = blocks // 2 if n >= two_way_from else blocks
-    run_both(
-        lambda: _sum_products(records, centroid, products, 0, middle),
-        lambda: _sum_products(records, centroid, products, middle, blocks),
-    )
+    sum_blocks = partial(_sum_products, records, centroid, products)
+    run_halves(sum_blocks, 0, blocks, -(-two_way_from // _BLOCK))
     covariances = products.sum(axis=0) / n
     loadings = np.linalg.eigh(covariances, UPLO="U")[1][:, -1]
     sizes = np.abs(loadings)
@@ -117,9 +112,9 @@ def _first_component(records, two_way_from):
 
 
 @kernel
-def _dot(records, loadings, scores):
-    n, d = records.shape
-    for i in range(n):
+def _dot(records, loadings, scores, first, last):
+    d = records.shape[1]
+    for i in range(first, last):
         score = 0.0
         for a in range(d):
             score += records[i, a] * loadings[a]
@@ -152,56 +147,23 @@ def _sum_products(records, centroid, products, first, last):
                     total[a, b] += x * away[b]
 
 
-@kernel
-def _squared_distances(records, point, squares):
-    n, d = records.shape
-    for i in range(n):
-        total = 0.0
-        for a in range(d):
-            away = records[i, a] - point[a]
-            total += away * away
-        squares[i] = total
-
-
-@kernel
-def _rows_left(slots, current, left):
-    """Of the rows a tree was planted with, those not visited, and the current one to start from."""
-    count = 0
-    for row in left:
-        if slots[row] >= 0 or row == current:
-            count += 1
-    rows = np.empty(count, np.int32)
-    count = 0
-    for row in left:
-        if slots[row] >= 0 or row == current:
-            rows[count] = row
-            count += 1
-    return rows
-
-
 METHODS = (
-    Method(
+    by_order(
         "zscore",
-        "records in order of the sum of their z-scores, split optimally",
-        "IMHMI, section 2.2",
+        "records in order of the sum of their z-scores",
         "O(n log n + k n d)",
-        by_order("zscore", lambda task: order_by_zscore(task.records)),
-        integer=True,
+        lambda task: order_by_zscore(task.records),
     ),
-    Method(
+    by_order(
         "pca",
-        "records in order of their first principal component, split optimally",
-        "IMHMI, section 2.2",
+        "records in order of their first principal component",
         "O(n log n + n d^2 + k n d)",
-        by_order("pca", lambda task: order_by_principal_component(task.records)),
-        integer=True,
+        lambda task: order_by_principal_component(task.records),
     ),
-    Method(
+    by_order(
         "npn",
-        "always on to the nearest record left, split optimally",
-        "IMHMI, section 2.2",
+        "always on to the nearest record left",
         "O(n^2) at worst",
-        by_order("npn", lambda task: order_by_nearest_next(task.records, task.advance)),
-        integer=True,
+        lambda task: order_by_nearest_next(task.records, task.advance),
     ),
 )

@@ -7,20 +7,21 @@ as good: the SSE falls round by round.
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.boxes import Tree, hide, nearest, plant
 from microagg.grouping.cluster.cbfs import cbfs
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.method import Groups, Method, Option, Task, whole
 from microagg.grouping.sequence.kmeans import kmeans
+from microagg.grouping.sequence.nearest import LEAF, NONE, Tree, hide, make_space, nearest, plant
 from microagg.grouping.sequence.split import split_sequence, split_task
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_all
 
 _DEFAULT_CLUSTERS = (1, 2, 5, 10, 20, 50, 100, 200)
 _DEFAULT_CLUSTERS_OF_MANY = (50, 200)
@@ -28,6 +29,8 @@ _MANY = 10_000
 _ENOUGH = 1e-7
 # Inserting the members of a cluster takes time as the square of their number.
 _LARGEST_CLUSTER = 4096
+# Pieces are compact down to so many records.
+_FEW = 12
 _RECORDS_A_CALL = 1 << 14
 
 
@@ -60,23 +63,17 @@ def reorder(
     wanted = _cluster_numbers(clusters, len(records))
     seed = int(rng.integers(2**63))
     tree = plant(records)
-    start = farthest(tree, records)
-    found: list[Rounds] = []
+    found: dict[int, Rounds] = {}
 
-    def begin(number: int, advance: Advance) -> Rounds:
-        labels = kmeans(records, number, np.random.default_rng([seed, number]), spread=False)
-        return repeat_rounds(tree, labels[tree.rows], k, start, turn, advance)
+    def begin(place: int, advance: Advance) -> None:
+        rng = np.random.default_rng([seed, wanted[place]])
+        labels = kmeans(records, wanted[place], rng, spread=False)
+        found[place] = repeat_rounds(tree, records, labels, k, turn, advance)
 
-    for done in range(0, len(wanted), 2):
-        pair = wanted[done : done + 2]
-
-        def tell(share: float, done: int = done, step: int = len(pair)) -> None:
-            advance((done + step * share) / len(wanted))
-
-        results = _both(begin, pair, tell)
-        found = [min(found + results, key=lambda result: result.sse)]
+    run_all(begin, np.ones(len(wanted), np.int64), advance)
     advance(1.0)
-    return tree.rows[found[0].line], found[0].sizes
+    best = min(range(len(wanted)), key=lambda place: found[place].sse)
+    return found[best].line, found[best].sizes
 
 
 def walk_groups(
@@ -90,28 +87,8 @@ def walk_groups(
     Each group is visited as a whole, its members in the order of the insertion heuristic.
     """
     tree = plant(records)
-    places = np.empty_like(tree.rows)
-    places[tree.rows] = np.arange(tree.rows.size)
-    start = farthest(tree, records)
-    line = order_groups(tree, places[order], sizes.astype(np.int32), start, advance)
-    return tree.rows[line].astype(np.int32)
-
-
-def _both(begin, pair, tell):
-    """One or two starts side by side; the first tells how far both are."""
-    results = [None] * len(pair)
-
-    def first() -> None:
-        results[0] = begin(pair[0], tell)
-
-    def second() -> None:
-        results[1] = begin(pair[1], silent)
-
-    if len(pair) == 2:
-        run_both(first, second)
-    else:
-        first()
-    return results
+    line = order_groups(tree, records, order, sizes, _farthest(records), advance)
+    return line.astype(np.int32)
 
 
 def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
@@ -121,15 +98,13 @@ def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
     return sorted({max(1, min(int(number), n)) for number in numbers})
 
 
-def farthest(tree, records):
-    """The place of the record farthest from the centroid of all."""
-    squares = ((tree.points - records.mean(axis=0)) ** 2).sum(axis=1)
-    ends = np.flatnonzero(squares == squares.max())
-    return int(ends[np.argmin(tree.rows[ends])])
+def _farthest(records):
+    """The record farthest from the centroid of all."""
+    return int(np.argmax(((records - records.mean(axis=0)) ** 2).sum(axis=1)))
 
 
 class Rounds(NamedTuple):
-    """Where the rounds from one clustering ended: `line` holds places in the tree."""
+    """Where the rounds from one clustering ended."""
 
     sse: float
     line: NDArray[np.int64]
@@ -139,14 +114,15 @@ class Rounds(NamedTuple):
 
 def repeat_rounds(
     tree: Tree,
+    records: NDArray[np.float64],
     labels: NDArray[np.int64],
     k: int,
-    start: int,
     turn: bool,
     advance: Advance = silent,
 ) -> Rounds:
-    """Order and split until the SSE no longer falls, from clusters of the tree's places."""
-    line, sizes = _cut_large(labels)
+    """Order and split until the SSE no longer falls, from clusters; the tree has all records."""
+    line, sizes = _cut_large(records, labels)
+    start = _farthest(records)
     best = math.inf
     rounds = 0
     idle = False
@@ -155,8 +131,8 @@ def repeat_rounds(
         def tell(share: float, rounds: int = rounds) -> None:
             advance(1.0 - 0.9 ** (rounds + share))
 
-        candidate = order_groups(tree, line, sizes, start, tell)
-        in_line = tree.points[candidate]
+        candidate = order_groups(tree, records, line, sizes, start, tell)
+        in_line = records[candidate]
         candidate_sizes = split_sequence(in_line, k)
         sse = _scatter(in_line, candidate_sizes)
         rounds += 1
@@ -172,11 +148,14 @@ def repeat_rounds(
             return Rounds(best, line, sizes, rounds)
 
 
-def _cut_large(labels):
-    """Places cluster by cluster, and the sizes; neighbours in the tree lie close together."""
-    line = np.argsort(labels, kind="stable")
+def _cut_large(records, labels):
+    """Rows cluster by cluster, and the sizes; what is cut is cut into compact pieces."""
     members = np.bincount(labels)
     members = members[members > 0]
+    rows = np.arange(labels.size)
+    if members.max() > _LARGEST_CLUSTER:
+        _put_near_together(records, rows)
+    line = rows[np.argsort(labels[rows], kind="stable")]
     pieces = -(-members // _LARGEST_CLUSTER)
     sizes = np.repeat(members // pieces, pieces)
     firsts = np.cumsum(pieces) - pieces
@@ -185,33 +164,42 @@ def _cut_large(labels):
     return line, sizes.astype(np.int32)
 
 
-def order_groups(tree, groups, sizes, start, advance=silent):
-    """Algorithm 1, steps 1 to 12: the places in the tree, from `start`, in one line."""
+def _put_near_together(records, rows):
+    """Halve the rows at the median of their widest side again and again, down to a few."""
+    for level in range((rows.size // _FEW).bit_length() - 1):
+        edges = np.arange((1 << level) + 1) * rows.size >> level
+        for first, last in pairwise(edges):
+            part = records[rows[first:last]]
+            widest = np.argmax(part.max(axis=0) - part.min(axis=0))
+            rows[first:last] = rows[first:last][np.argsort(part[:, widest], kind="stable")]
+
+
+def order_groups(tree, records, groups, sizes, start, advance=silent):
+    """Algorithm 1, steps 1 to 12: the rows, from `start`, in one line."""
     n = groups.size
+    tree = tree._replace(least=tree.least.copy(), cells=tree.cells.copy(), rows=tree.rows.copy())
     starts = np.zeros(sizes.size + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     labels = np.empty(n, np.int64)
     labels[groups] = np.repeat(np.arange(sizes.size), sizes)
-    left = tree.counts.copy()
-    waiting = np.ones(n, np.bool_)
     line = np.empty(n, np.int64)
     widest = int(sizes.max())
     filled = 0
     while filled < n:
         until = min(n, filled + _RECORDS_A_CALL)
         filled = _fill_line(
-            tree, left, waiting, groups, starts, labels, widest, start, line, filled, until
+            tree, records, groups, starts, labels, widest, start, line, filled, until
         )
         advance(filled / n)
     return line
 
 
 @kernel
-def _fill_line(tree, left, waiting, groups, starts, labels, widest, start, line, filled, until):
+def _fill_line(tree, records, groups, starts, labels, widest, start, line, filled, until):
     """Put whole groups in line until `until` records stand there; return how many do."""
-    points, rows = tree.points, tree.rows
-    attributes = points.shape[1]
-    places = np.empty(widest, np.int64)
+    attributes = records.shape[1]
+    space = make_space()
+    rows = np.empty(widest, np.int64)
     columns = np.empty((attributes, widest))
     following = np.empty(widest, np.int64)
     lengths = np.empty(widest)
@@ -221,30 +209,32 @@ def _fill_line(tree, left, waiting, groups, starts, labels, widest, start, line,
     while filled < until:
         current = start
         if filled > 0:
-            current = nearest(tree, left, waiting, points[line[filled - 1]], np.int64(-1), math.inf)
+            last = line[filled - 1]
+            leaf = tree.slots[last] // LEAF
+            current = np.int64(nearest(tree, records[last], leaf, NONE, math.inf, space))
         group = labels[current]
         members = starts[group + 1] - starts[group]
         for i in range(members):
-            place = groups[starts[group] + i]
-            places[i] = place
-            hide(tree, left, waiting, place)
-            if place == current:
-                places[i] = places[0]
-                places[0] = current
+            row = groups[starts[group] + i]
+            rows[i] = row
+            hide(tree, row)
+            if row == current:
+                rows[i] = rows[0]
+                rows[0] = current
         for i in range(members):
             for a in range(attributes):
-                columns[a, i] = points[places[i], a]
-        _insert(columns, places, rows, members, following, lengths, costs, sides, away)
+                columns[a, i] = records[rows[i], a]
+        _insert(columns, rows, members, following, lengths, costs, sides, away)
         slot = 0
         for _ in range(members):
-            line[filled] = places[slot]
+            line[filled] = rows[slot]
             filled += 1
             slot = following[slot]
     return filled
 
 
 @kernel
-def _insert(columns, places, rows, members, following, lengths, costs, sides, away):
+def _insert(columns, rows, members, following, lengths, costs, sides, away):
     """Steps 6 to 11: link the members from the first to the farthest, each where it costs least.
 
     Members in line come first, in the order of their insertion; `following` links them and
@@ -260,9 +250,9 @@ def _insert(columns, places, rows, members, following, lengths, costs, sides, aw
     _distances(columns, head, tail, members, away)
     far = tail
     for i in range(2, members):
-        if away[i] > away[far] or (away[i] == away[far] and rows[places[i]] < rows[places[far]]):
+        if away[i] > away[far] or (away[i] == away[far] and rows[i] < rows[far]):
             far = i
-    _swap(columns, places, far, tail)
+    _swap(columns, rows, far, tail)
     away[far] = away[1]
     lengths[0] = _distance(columns, head, tail)
     following[0] = 1
@@ -277,9 +267,7 @@ def _insert(columns, places, rows, members, following, lengths, costs, sides, aw
         while True:
             best = slot
             for i in range(slot + 1, members):
-                if costs[i] < costs[best] or (
-                    costs[i] == costs[best] and rows[places[i]] < rows[places[best]]
-                ):
+                if costs[i] < costs[best] or (costs[i] == costs[best] and rows[i] < rows[best]):
                     best = i
             if sides[best] >= 0:
                 break
@@ -290,14 +278,12 @@ def _insert(columns, places, rows, members, following, lengths, costs, sides, aw
                 if after < 0:
                     continue
                 cost = away[i] + away[after] - lengths[i]
-                if cost < costs[best] or (
-                    cost == costs[best] and rows[places[i]] < rows[places[sides[best]]]
-                ):
+                if cost < costs[best] or (cost == costs[best] and rows[i] < rows[sides[best]]):
                     costs[best] = cost
                     sides[best] = i
         before = sides[best]
         after = following[before]
-        _swap(columns, places, best, slot)
+        _swap(columns, rows, best, slot)
         costs[best] = costs[slot]
         sides[best] = sides[slot]
         following[before] = slot
@@ -313,18 +299,14 @@ def _insert(columns, places, rows, members, following, lengths, costs, sides, aw
             if away[i] - lengths[before] <= reach:
                 cost = _distance(columns, before, i) + away[i] - lengths[before]
                 if cost < costs[i] or (
-                    cost == costs[i]
-                    and sides[i] >= 0
-                    and rows[places[before]] < rows[places[sides[i]]]
+                    cost == costs[i] and sides[i] >= 0 and rows[before] < rows[sides[i]]
                 ):
                     costs[i] = cost
                     sides[i] = before
             if away[i] - lengths[slot] <= reach:
                 cost = away[i] + _distance(columns, after, i) - lengths[slot]
                 if cost < costs[i] or (
-                    cost == costs[i]
-                    and sides[i] >= 0
-                    and rows[places[slot]] < rows[places[sides[i]]]
+                    cost == costs[i] and sides[i] >= 0 and rows[slot] < rows[sides[i]]
                 ):
                     costs[i] = cost
                     sides[i] = slot
@@ -356,8 +338,8 @@ def _distance(columns, one, other):
 
 
 @kernel
-def _swap(columns, places, one, other):
-    places[one], places[other] = places[other], places[one]
+def _swap(columns, rows, one, other):
+    rows[one], rows[other] = rows[other], rows[one]
     for a in range(columns.shape[0]):
         columns[a, one], columns[a, other] = columns[a, other], columns[a, one]
 
@@ -383,7 +365,7 @@ def _scatter(records, sizes):
     return total
 
 
-def _by_walk(group: Callable[..., Groups]) -> Callable[[Task], Groups]:
+def _by_walk(name: str, group: Callable[..., Groups]) -> Method:
     """A method that walks the groups of another, each to the nearest next, and splits the walk."""
 
     def walk(task: Task) -> Groups:
@@ -391,7 +373,14 @@ def _by_walk(group: Callable[..., Groups]) -> Callable[[Task], Groups]:
         order = walk_groups(task.records, *groups, lambda share: task.advance(0.5 + 0.5 * share))
         return split_task(task, order)
 
-    return walk
+    return Method(
+        f"{name}-mhm",
+        f"the groups of {name} walked one after the other, split optimally",
+        "IMHMI, section 2.2; RepOrdMic, section 3",
+        f"as {name}",
+        walk,
+        integer=True,
+    )
 
 
 def _group(task: Task) -> Groups:
@@ -416,22 +405,8 @@ CLUSTERS = Option(
     "a whole number, 1 or more, or several, such as range(1, 21)",
 )
 METHODS = (
-    Method(
-        "mdav-mhm",
-        "the groups of mdav walked one after the other, split optimally",
-        "IMHMI, section 2.2; RepOrdMic, section 3",
-        "as mdav",
-        _by_walk(mdav),
-        integer=True,
-    ),
-    Method(
-        "cbfs-mhm",
-        "the groups of cbfs walked one after the other, split optimally",
-        "IMHMI, section 2.2; RepOrdMic, section 3",
-        "as cbfs",
-        _by_walk(cbfs),
-        integer=True,
-    ),
+    _by_walk("mdav", mdav),
+    _by_walk("cbfs", cbfs),
     Method(
         "reporder",
         "records ordered cluster by cluster, split, and ordered again until the loss stops falling",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.memory import roomy
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_halves
 
 _SIGN = np.uint64(1 << 63)
 
@@ -45,12 +45,8 @@ def sort_stably(x: NDArray, *, two_way_from: int = 1 << 16) -> tuple[NDArray[np.
     def merge(first: int, last: int) -> None:
         _merge(keys, middle, first, last, row_bits, x, order, values)
 
-    if middle < n:
-        run_both(lambda: prepare(0, middle), lambda: prepare(middle, n))
-        run_both(lambda: merge(0, middle), lambda: merge(middle, n))
-    else:
-        prepare(0, n)
-        merge(0, n)
+    run_halves(prepare, 0, n, two_way_from)
+    run_halves(merge, 0, n, two_way_from)
     if dropped and not _settle(order, values):
         order = np.argsort(x, kind="stable").astype(np.int32)
         values = x[order]

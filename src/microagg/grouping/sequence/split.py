@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.grouping.method import Groups, Task
+from microagg.grouping.method import Groups, Method, Task
 from microagg.grouping.sequence.monge import fill_sorted
 from microagg.grouping.sequence.scan import fill_sequence
 from microagg.grouping.sequence.wide import fill_wide
@@ -93,7 +93,13 @@ def split_task(task: Task, order: NDArray[np.int32]) -> Groups:
     return order, split_sequence(records, task.k, order=order, integer=integer)
 
 
-def by_order(name: str, order_of: Callable[[Task], NDArray[np.int32]]) -> Callable[[Task], Groups]:
+def by_order(
+    name: str,
+    description: str,
+    time: str,
+    order_of: Callable[[Task], NDArray[np.int32]],
+    paper: str = "IMHMI, section 2.2",
+) -> Method:
     """A method that puts the records in a line, once for every k, and splits it."""
 
     def group(task: Task) -> Groups:
@@ -101,7 +107,7 @@ def by_order(name: str, order_of: Callable[[Task], NDArray[np.int32]]) -> Callab
             task.orders[name] = order_of(task)
         return split_task(task, task.orders[name])
 
-    return group
+    return Method(name, f"{description}, split optimally", paper, time, group, integer=True)
 
 
 def lines_in_order(records: NDArray[np.float64], order: NDArray[np.int32]) -> NDArray[np.float64]:

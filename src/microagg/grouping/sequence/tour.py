@@ -10,17 +10,19 @@ around the six loose ends, and what did not become shorter is undone.
 No chance is involved beyond a generator with a fixed seed: the same records give the same tour.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
-from microagg.grouping.method import Method
 from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
 from microagg.kernels.compiling import kernel
+from microagg.kernels.group_passes import root_of
 
 _NEIGHBOURS = 8
 # Leaves that a search for neighbours may look at: beyond, a tour gains little.
@@ -105,22 +107,9 @@ def _shorten(points, lists, lengths, path, advance, undo):
     start = int(path[0])
     log = np.empty((undo, 2), np.int32)
 
-    def search(shakes: NDArray[np.int64]) -> int:
-        return _search(
-            points,
-            lists,
-            lengths,
-            start,
-            tour,
-            place,
-            ring,
-            state,
-            waiting,
-            least_gain,
-            log,
-            shakes,
-        )
-
+    search = partial(
+        _search, points, lists, lengths, start, tour, place, ring, state, waiting, least_gain, log
+    )
     moved = 0
     while state[1] > 0:
         moved += search(np.empty((0, 3), np.int64))
@@ -151,7 +140,7 @@ def _edges(rows, lists, squares, pieces):
         one = rows[i]
         for j in range(count):
             other = lists[i, j]
-            known = _root(pieces, one) == _root(pieces, other)
+            known = root_of(pieces, one) == root_of(pieces, other)
             if other < one:
                 for t in range(count):
                     known = known or lists[entry[other], t] == one
@@ -164,14 +153,6 @@ def _edges(rows, lists, squares, pieces):
 
 
 @kernel
-def _root(pieces, stop):
-    while pieces[stop] != stop:
-        pieces[stop] = pieces[pieces[stop]]
-        stop = pieces[stop]
-    return stop
-
-
-@kernel
 def _join(edges, order, links, pieces, start):
     """Take the edges in this order where they join loose ends of two pieces; count them."""
     joined = 0
@@ -181,7 +162,7 @@ def _join(edges, order, links, pieces, start):
             continue
         if (one == start and links[one, 0] >= 0) or (other == start and links[other, 0] >= 0):
             continue
-        piece, other_piece = _root(pieces, one), _root(pieces, other)
+        piece, other_piece = root_of(pieces, one), root_of(pieces, other)
         if piece == other_piece:
             continue
         pieces[piece] = other_piece
@@ -390,12 +371,11 @@ def _turn(tour, place, first, count):
 
 
 METHODS = (
-    Method(
+    by_order(
         "tsp",
-        "records along a short tour, split optimally",
-        "IMHMI, section 2.2 (FDM)",
+        "records along a short tour",
         "about O(n log n)",
-        by_order("tsp", lambda task: order_by_tour(task.records, task.advance)),
-        integer=True,
+        lambda task: order_by_tour(task.records, task.advance),
+        "IMHMI, section 2.2 (FDM)",
     ),
 )
