@@ -122,7 +122,8 @@ def memory_for_cells(plan: Plan) -> float:
 
 def refuse_large_cells(plan: Plan, engine: Engine, where: Where) -> None:
     """Refuse cells that an engine which works in parts cannot hold."""
-    allowed = where.allowed
+    elsewhere = engine.memory if where.memory is None else None
+    allowed = elsewhere or where.allowed
     if engine.name == "memory" or allowed is None:
         return
     needed = memory_for_cells(plan)

@@ -22,15 +22,17 @@ from microagg.engine.block import group_cell
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
-from microagg.engine.survey import Survey, weights_of
+from microagg.engine.survey import Survey, piece, weights_of
 from microagg.table.digests import digests_for, read_back_stream
 from microagg.table.formats import format_of
-from microagg.table.opening import Origin
+from microagg.table.opening import Origin, readable
 from microagg.table.sinks import open_sink
 
 # Beside the columns, which stand first: the number of a row, and what tells apart rows that share
 # one; later the cell, or the figures of a cell in the first of its rows.
 KEY, TIE, CELL, FIGURES = "key", "tie", "cell", "figures"
+# What a task answers that does not answer in rows.
+ANSWER = "answer binary"
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -57,12 +59,17 @@ class Seen:
 
 
 def look(
-    batches: Batches, recipe: Recipe, names: Sequence[str], sampled: int, limit: int | None
+    batches: Batches,
+    recipe: Recipe,
+    names: Sequence[str],
+    origin: Origin,
+    sampled: int,
+    limit: int | None,
 ) -> Batches:
     """Look at every row of a part, once; sample those whose hashes are below the limit."""
     seen = None
     for batch in batches:
-        part = _named(batch, names)
+        part = _with_weights(_named(batch, names), recipe, origin)
         if seen is None:
             seen = Seen(Survey(recipe, part.schema))
             seen.survey.sample = Sample(sampled, limit)
@@ -94,7 +101,7 @@ def send(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
 
 
 def publish(
-    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Sequence[str]
+    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Sequence[str], origin: Origin
 ) -> pa.Table:
     """The rows of one cell as they are published, in order, without identifiers."""
     plan = _parsed(plan_text)
@@ -105,7 +112,9 @@ def publish(
     if part.num_rows < recipe.k:
         raise InputError("a cell has fewer records than were counted; the input was changed")
     before = plan.code(part)
-    weights = None if recipe.weights is None else weights_of(recipe, part)
+    weights = None
+    if recipe.weights is not None:
+        weights = weights_of(recipe, _with_weights(part, recipe, origin))
     block = group_cell(plan, cell, before, plan.strata_of(part), weights)
     labels = pa.array(block.groups.labels)
     columns = dict(zip(names, part.columns, strict=True))
@@ -114,7 +123,7 @@ def publish(
         columns[column.name] = entries.take(labels)
     profile: Profile = pickle.loads(begun)
     profile.add(plan, _numbers(rows, KEY), before, block)
-    told = pa.array([pickle.dumps((cell, profile))], pa.binary())
+    figures = pa.array([pickle.dumps((cell, profile))], pa.binary())
     return pa.table(
         {
             **{
@@ -123,7 +132,7 @@ def publish(
                 if name not in recipe.identifiers
             },
             KEY: rows[KEY],
-            FIGURES: pa.concat_arrays([told, pa.nulls(part.num_rows - 1, pa.binary())]),
+            FIGURES: pa.concat_arrays([figures, pa.nulls(part.num_rows - 1, pa.binary())]),
         }
     )
 
@@ -210,6 +219,15 @@ def _named(rows: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Any:
     return type(rows).from_arrays(columns, list(names))
 
 
+def _with_weights(part: Any, recipe: Recipe, origin: Origin) -> Any:
+    """Some rows with their weights as numbers, where a text file holds them as text."""
+    if recipe.weights is None:
+        return part
+    place = part.schema.get_field_index(recipe.weights)
+    weights = readable(piece(part, recipe.weights), origin)
+    return part.set_column(place, recipe.weights, weights)
+
+
 def _in_utc(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
         return column.cast(pa.timestamp(column.type.unit, "UTC"))
@@ -221,7 +239,7 @@ def _numbers(rows: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def _one(entry: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([entry], pa.binary())], ["found"])
+    return pa.RecordBatch.from_arrays([pa.array([entry], pa.binary())], ["answer"])
 
 
 @lru_cache(maxsize=1)
