@@ -45,7 +45,7 @@ def test_text_files(session, tmp_path):
     assert written.startswith(b"age;born;zip;member;size;note\n")
     release.close()
     source.write_text("a,b\n1,2\n3\n4,5\n")
-    with pytest.raises(InputError, match="Spark could not"):
+    with pytest.raises(InputError, match=r"row 3 of people\.csv has 1 field"):
         protect(source, session, k=2, quasi_identifiers=["a"])
 
 
@@ -62,8 +62,7 @@ def odd_texts(tmp_path):
                 [
                     "k.A." if place % 8 == 0 else f"{rng.normal():.3f}".replace(".", ","),
                     f"+{rng.integers(1, 4)}",
-                    (datetime.date(1950, 1, 1) + datetime.timedelta(int(rng.integers(9000))))
-                    .strftime("%d.%m.%Y"),
+str(datetime.date(1950, 1, 1) + datetime.timedelta(int(rng.integers(9000)))),
                     # The night in which New York has no second hour.
                     str(moment + datetime.timedelta(minutes=int(rng.integers(300)))),
                     ("" if place % 5 == 0 else ["yes", "no", " no"][place % 3]),
@@ -83,6 +82,7 @@ def odd_texts(tmp_path):
 ODD = {
     "k": 4,
     "quasi_identifiers": ["number", "plus", "born", "seen", "answer"],
+    "kinds": {"plus": "nominal"},
     "confidential": ["share"],
     "weights": "weight",
     "reading": {"missing_values": ["k.A."]},
@@ -116,10 +116,9 @@ def test_texts_are_understood_and_kept_as_in_memory(session, odd_texts, tmp_path
     same(found, meant.set_column(meant.schema.get_field_index("seen"), "seen", seen))
 
 
-@pytest.mark.parametrize("line", ['"1\n2";3', ""], ids=["several lines", "an empty line"])
-def test_lines_that_are_not_records_are_refused(session, tmp_path, line):
+def test_records_over_several_lines_are_refused(session, tmp_path):
     source = tmp_path / "lines.csv"
-    source.write_text("\n".join(["a;b", *(f"{place};{place}" for place in range(9)), line, "1;2"]))
-    with pytest.raises(InputError) as found:
+    lines = ["a;b", *(f"{place};{place}" for place in range(9)), '"1\n2";3', "1;2"]
+    source.write_text("\n".join(lines))
+    with pytest.raises(InputError, match=r"lines\.csv has records that go over several lines"):
         protect(source, session, k=2, quasi_identifiers=["b"])
-    assert "\n" not in str(found.value)

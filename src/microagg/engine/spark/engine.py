@@ -145,9 +145,10 @@ class Spark:
     def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
         """How many rows each leaf has."""
         names, text = surveyed_columns(self._recipe), plan.to_json()
+        units = self._source.with_units(names)
 
         def count(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.count(batches, text, names)
+            return tasks.count(batches, text, units)
 
         with plainly("count the cells"):
             parts = self._source.columns(names).mapInArrow(count, tasks.ANSWER).collect()
@@ -180,15 +181,17 @@ class Spark:
     def write(self, place: Place, advance: Advance) -> Iterator[_Draft]:
         """Write a folder of files."""
         assert place.path is not None
+        # Workers are in folders of their own.
+        room = place.path.absolute()
         suffix = files.suffix_for(place.address, self.origin)
         with plainly("write the release"):
             data = self.data
             known = self.origin.format
             if not known.tells_types and known != format_of(f"part{suffix}"):
                 data = understood(data, self.origin, self._recipe.quasi_identifiers)
-            meant = files.write_parts(data, place.path, suffix, self.origin)
+            meant = files.write_parts(data, room, suffix, self.origin)
         advance(1.0)
-        yield _Draft(place.path, meant)
+        yield _Draft(room, meant)
 
     def recount(self, draft: _Draft | None, advance: Advance) -> Recount:
         """Count the classes of what was written, and compare its contents with what was meant."""
@@ -228,10 +231,10 @@ class Spark:
     def _seen(self, limit: int | None) -> tasks.Seen:
         """What the workers saw of the table, put together, with a sample."""
         names, recipe, size = surveyed_columns(self._recipe), self._recipe, self._sampled
-        origin = self.origin
+        origin, units = self.origin, self._source.with_units(names)
 
         def look(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.look(batches, recipe, names, origin, size, limit)
+            return tasks.look(batches, recipe, units, origin, size, limit)
 
         answers = self._source.columns(names).mapInArrow(look, tasks.ANSWER)
         seen: tasks.Seen | None = None
@@ -260,12 +263,13 @@ class Spark:
         inside = [StructField(f"c{place}", each.dataType) for place, each in enumerate(fields)]
         marks = [StructField(tasks.KEY, LongType()), StructField(tasks.TIE, LongType())]
         text, begun = plan.to_json(), pickle.dumps(profile.begin())
+        units = source.with_units(names)
 
         def send(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.send(batches, text, names)
+            return tasks.send(batches, text, units)
 
         def publish(key: Any, rows: pa.Table) -> pa.Table:
-            return tasks.publish(key[0].as_py(), rows, text, begun, names, origin)
+            return tasks.publish(key[0].as_py(), rows, text, begun, units, origin)
 
         frame = source.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
         cell = StructField(tasks.CELL, IntegerType())

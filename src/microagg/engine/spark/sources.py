@@ -43,6 +43,7 @@ class Source:
     sha256: of the bytes of the files, where they are at hand.
     path: where it is on this machine, so that it is never written over.
     seal: which files these were when the table was opened, where they are at hand.
+    schema: the columns as the files have them, where they are at hand.
     """
 
     frame: "DataFrame"
@@ -56,6 +57,7 @@ class Source:
     layout: Any = None
     notes: list[str] = field(default_factory=list)
     seal: Seal | None = None
+    schema: pa.Schema | None = None
 
     @property
     def names(self) -> list[str]:
@@ -71,6 +73,12 @@ class Source:
         """Refuse to go on if a file was changed since the table was opened."""
         if self.seal is not None:
             self.seal.check()
+
+    def with_units(self, names: Sequence[str]) -> dict[str, str]:
+        """Some columns and the unit of their moments: that of the files, or Spark's finest."""
+        kinds = {} if self.schema is None else {each.name: each.type for each in self.schema}
+        units = {name: getattr(kinds.get(name), "unit", "us") for name in names}
+        return {name: unit if unit in ("s", "ms") else "us" for name, unit in units.items()}
 
     def sha256_with(self, digest: Any) -> str:
         """What tells this table from another; digest: sums over hashes of its rows."""
@@ -148,7 +156,7 @@ def _of_files(session: "SparkSession", path: Path) -> Source:
 
     known, name = FORMATS[_ARROW], path.name
     seal = Seal.on(name, lambda: known.files_of(path))
-    files, sha256 = known.files_of(path), known.open_parts(path, Reading()).sha256
+    files, parts = known.files_of(path), known.open_parts(path, Reading())
     frame = session.read.parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
     check_names(frame.columns, name)
     # The name comes as part of a URI, in which a plus is a plus.
@@ -168,9 +176,10 @@ def _of_files(session: "SparkSession", path: Path) -> Source:
         ordered=True,
         name=name,
         form=_ARROW,
-        sha256=sha256,
+        sha256=parts.sha256,
         path=path,
         seal=seal,
+        schema=parts.schema,
     )
 
 
@@ -198,6 +207,7 @@ def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: R
         layout=parts.layout,
         notes=list(parts.notes),
         seal=seal,
+        schema=parts.schema,
     )
 
 

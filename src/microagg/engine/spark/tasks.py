@@ -35,6 +35,8 @@ KEY, TIE, CELL, FIGURES = "key", "tie", "cell", "figures"
 ANSWER = "answer binary"
 
 Batches = Iterator[pa.RecordBatch]
+# Columns in order, and the unit of their moments in the input: what groups publish is as fine.
+Names = Mapping[str, str]
 
 
 class Seen:
@@ -61,7 +63,7 @@ class Seen:
 def look(
     batches: Batches,
     recipe: Recipe,
-    names: Sequence[str],
+    names: Names,
     origin: Origin,
     sampled: int,
     limit: int | None,
@@ -78,7 +80,7 @@ def look(
         yield _one(pickle.dumps(seen))
 
 
-def count(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
+def count(batches: Batches, plan_text: str, names: Names) -> Batches:
     """How many rows of a part each leaf has."""
     plan = _parsed(plan_text)
     counts = np.zeros(plan.leaves, np.int64)
@@ -88,7 +90,7 @@ def count(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
     yield _one(counts.tobytes())
 
 
-def send(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
+def send(batches: Batches, plan_text: str, names: Names) -> Batches:
     """The same rows with the cell of each, without those that are left out."""
     plan = _parsed(plan_text)
     assert plan.cell_of is not None
@@ -101,7 +103,7 @@ def send(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
 
 
 def publish(
-    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Sequence[str], origin: Origin
+    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Names, origin: Origin
 ) -> pa.Table:
     """The rows of one cell as they are published, in order, without identifiers."""
     plan = _parsed(plan_text)
@@ -127,7 +129,7 @@ def publish(
     return pa.table(
         {
             **{
-                f"c{place}": columns[name]
+                f"c{place}": to_microseconds(columns[name])
                 for place, name in enumerate(names)
                 if name not in recipe.identifiers
             },
@@ -155,7 +157,8 @@ def write(
 
     task = TaskContext.get()
     assert task is not None
-    parts = [_named(batch, names) for batch in batches]
+    fine = dict.fromkeys(names, "us")
+    parts = [_named(batch, fine) for batch in batches]
     rows = sum(part.num_rows for part in parts)
     if not rows:
         yield _one(b"")
@@ -213,10 +216,18 @@ def _leaves(plan: Plan, part: pa.RecordBatch) -> NDArray[np.int64]:
     return plan.leaf_of(plan.place(plan.code(part)), plan.strata_of(part))
 
 
-def _named(rows: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Any:
-    """The columns of the table by their names; moments in the zone that files have them in."""
-    columns = [_in_utc(column) for column in rows.columns[: len(names)]]
+def _named(rows: pa.RecordBatch | pa.Table, names: Names) -> Any:
+    """The columns of the table by their names; moments in the zone and unit of the input."""
+    columns = [
+        _in_unit(column, unit) for column, unit in zip(rows.columns, names.values(), strict=False)
+    ]
     return type(rows).from_arrays(columns, list(names))
+
+
+def to_microseconds(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Moments as Spark has them."""
+    kind = column.type
+    return column.cast(pa.timestamp("us", kind.tz)) if pa.types.is_timestamp(kind) else column
 
 
 def _with_weights(part: Any, recipe: Recipe, origin: Origin) -> Any:
@@ -228,10 +239,10 @@ def _with_weights(part: Any, recipe: Recipe, origin: Origin) -> Any:
     return part.set_column(place, recipe.weights, weights)
 
 
-def _in_utc(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-        return column.cast(pa.timestamp(column.type.unit, "UTC"))
-    return column
+def _in_unit(column: pa.Array | pa.ChunkedArray, unit: str) -> pa.Array | pa.ChunkedArray:
+    if not pa.types.is_timestamp(column.type):
+        return column
+    return column.cast(pa.timestamp(unit, None if column.type.tz is None else "UTC"))
 
 
 def _numbers(rows: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:

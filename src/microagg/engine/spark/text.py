@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from microagg.base.errors import InputError
 from microagg.base.recipe import ReadingSettings
-from microagg.engine.spark.tasks import KEY, TIE
+from microagg.engine.spark.tasks import KEY, TIE, to_microseconds
 from microagg.table.formats import FORMATS
 from microagg.table.formats.format import Parts
 from microagg.table.opening import Origin
@@ -69,7 +69,7 @@ def understood(data: "DataFrame", origin: Origin, protected: Collection[str]) ->
             values = dict(zip(order, understand(texts), strict=True))
             columns = list(batch.columns)
             for name, place in places.items():
-                columns[place] = _to_microseconds(values[name])
+                columns[place] = to_microseconds(values[name])
             yield pa.RecordBatch.from_arrays(columns, schema.names)
 
     inside = data.toDF(*schema.names)
@@ -91,8 +91,8 @@ def _numbered(frame: "DataFrame", parts: Parts, name: str) -> "DataFrame":
     counts = [counted.get(part, 0) for part in range(max(counted, default=0) + 1)]
     if sum(counts) != parts.rows:
         raise InputError(
-            f"{name} has records in several lines or empty lines, which Spark reads otherwise; "
-            "write the table as Parquet, or say engine=disk"
+            f"{name} has records that go over several lines, which Spark reads otherwise; write "
+            "the table as Parquet, or say engine=disk"
         )
     starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
     kinds = [*_of_spark(parts.schema), LongType(), LongType()]
@@ -109,7 +109,7 @@ def _numbered(frame: "DataFrame", parts: Parts, name: str) -> "DataFrame":
             texts = [column.cast(pa.string()).fill_null("") for column in batch.columns]
             rows = np.arange(row, row + batch.num_rows)
             row += batch.num_rows
-            columns = [*map(_to_microseconds, understand(texts)), rows, np.zeros_like(rows)]
+            columns = [*map(to_microseconds, understand(texts)), rows, np.zeros_like(rows)]
             yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), names)
 
     return frame.mapInArrow(number, schema)
@@ -120,9 +120,3 @@ def _of_spark(schema: pa.Schema) -> list[Any]:
     from pyspark.sql.pandas.types import from_arrow_type
 
     return [from_arrow_type(each.type, prefer_timestamp_ntz=True) for each in schema]
-
-
-def _to_microseconds(column: pa.Array) -> pa.Array:
-    """Moments as Spark has them."""
-    kind = column.type
-    return column.cast(pa.timestamp("us", kind.tz)) if pa.types.is_timestamp(kind) else column
