@@ -60,8 +60,8 @@ def test_a_release_that_is_not_what_was_meant_is_refused(session, tmp_path, monk
     write_parts = files.write_parts
 
     def damaging(damage):
-        def write_and_damage(data, room, suffix, origin):
-            meant = write_parts(data, room, suffix, origin)
+        def write_and_damage(data, units, room, suffix, origin):
+            meant = write_parts(data, units, room, suffix, origin)
             damage(sorted(room.iterdir()))
             return meant
 
@@ -109,7 +109,8 @@ def test_what_lost_workers_left_is_removed(session, tmp_path):
     room.mkdir()
     (room / ".7.part-00000.parquet").write_bytes(b"half a file")
     with protect(source, session, **SIMPLE) as release:
-        meant = files.write_parts(release.data, room, ".parquet", release.origin)
+        units = dict.fromkeys(release.data.columns, "us")
+        meant = files.write_parts(release.data, units, room, ".parquet", release.origin)
     assert {path.name for path in room.iterdir()} == meant.keys()
 
 

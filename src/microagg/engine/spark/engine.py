@@ -184,12 +184,13 @@ class Spark:
         # Workers are in folders of their own.
         room = place.path.absolute()
         suffix = files.suffix_for(place.address, self.origin)
+        units = self._source.with_units(self.columns)
         with plainly("write the release"):
             data = self.data
             known = self.origin.format
             if not known.tells_types and known != format_of(f"part{suffix}"):
                 data = understood(data, self.origin, self._recipe.quasi_identifiers)
-            meant = files.write_parts(data, room, suffix, self.origin)
+            meant = files.write_parts(data, units, room, suffix, self.origin)
         advance(1.0)
         yield _Draft(room, meant)
 

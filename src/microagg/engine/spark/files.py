@@ -26,13 +26,13 @@ def suffix_for(address: str, origin: Origin) -> str:
 
 
 def write_parts(
-    data: "DataFrame", room: Path, suffix: str, origin: Origin
+    data: "DataFrame", names: tasks.Names, room: Path, suffix: str, origin: Origin
 ) -> dict[str, tasks.Part]:
     """Write a file for each part into a folder that is there; what was meant, file by file.
 
     Nothing else is left in the folder, where workers that were lost may have left something.
     """
-    names, folder = data.columns, str(room)
+    folder = str(room)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Any:
         return tasks.write(batches, names, folder, suffix, origin)

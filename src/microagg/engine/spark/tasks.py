@@ -149,16 +149,13 @@ class Part:
     digests: dict[str, str]
 
 
-def write(
-    batches: Batches, names: Sequence[str], folder: str, suffix: str, origin: Origin
-) -> Batches:
+def write(batches: Batches, names: Names, folder: str, suffix: str, origin: Origin) -> Batches:
     """Write the rows of a part to a file named after it, to the byte the same whoever does it."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     assert task is not None
-    fine = dict.fromkeys(names, "us")
-    parts = [_named(batch, fine) for batch in batches]
+    parts = [_named(batch, names) for batch in batches]
     rows = sum(part.num_rows for part in parts)
     if not rows:
         yield _one(b"")
@@ -204,7 +201,8 @@ def columns_read(part: Part, names: Sequence[str]) -> pa.Schema:
     """Columns by place; of text files as text, for parts of a column may be numbers in one only."""
     typed = format_of(part.name).tells_types
     kinds = [part.schema.field(name).type if typed else pa.string() for name in names]
-    return pa.schema([(f"c{place}", kind) for place, kind in enumerate(kinds)])
+    empty = [to_microseconds(pa.array([], kind)) for kind in kinds]
+    return pa.schema([(f"c{place}", each.type) for place, each in enumerate(empty)])
 
 
 def _paths(batches: Batches) -> Iterator[Path]:
