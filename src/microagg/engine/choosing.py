@@ -127,7 +127,8 @@ def _memory_for_record(plan: Plan) -> float:
 
 def refuse_large_cells(plan: Plan, engine: Engine, where: Where) -> None:
     """Refuse cells that an engine which works in parts cannot hold."""
-    allowed = where.allowed
+    elsewhere = engine.memory if where.memory is None else None
+    allowed = elsewhere or where.allowed
     if engine.name == "memory" or allowed is None:
         return
     needed = memory_for_cells(plan)

@@ -47,6 +47,7 @@ class Memory:
     name = "memory"
     keeps_order = True
     writes_folders = False
+    memory = None
 
     def __init__(self, source: Opened, recipe: Recipe, *, shares: bool = False) -> None:
         """shares: several plans will be tried, so what serves another k too is kept."""

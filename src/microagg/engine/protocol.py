@@ -59,6 +59,7 @@ class Engine(Protocol):
     sha256: what tells the input from another; known once it was surveyed.
     keeps_order: rows come out in the order of the input.
     writes_folders: a release is a folder of files.
+    memory: bytes that there are for a cell; None where it is this machine's.
     """
 
     name: str
@@ -66,6 +67,9 @@ class Engine(Protocol):
     rows: int
     keeps_order: bool
     writes_folders: bool
+
+    @property
+    def memory(self) -> int | None: ...
 
     @property
     def notes(self) -> Sequence[str]: ...

@@ -44,7 +44,7 @@ def open_place(
                 shutil.copyfileobj(stream, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         return
-    if not format_of(address).is_file and not folder:
+    if not folder and not format_of(address).is_file:
         yield Place(address, None, None, force)
         return
     path = Path(address)
@@ -72,6 +72,11 @@ def refuse_target(
         will be written.
     """
     paths = list(others)
+    if folder and (target == STANDARD_STREAM or "://" in target):
+        raise OptionError(
+            "Spark writes a folder of files: give it a path that all machines share, such as "
+            "release.parquet"
+        )
     if not folder and not format_of(target).is_file:
         refuse_same_table(target, source_address, force)
     elif target != STANDARD_STREAM:

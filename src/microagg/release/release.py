@@ -28,8 +28,8 @@ class Release:
     counted: the columns in which at least k records share each combination of values.
     shown: what pages show of its columns.
 
-    On disk and on Spark it needs room until it is closed, or until nobody holds it any more: use it
-    in a `with` statement, or call `close`. What was written stays.
+    On disk it needs room until it is closed, or until nobody holds it any more; on Spark until it
+    is closed: use it in a `with` statement, or call `close`. What was written stays.
     """
 
     def __init__(

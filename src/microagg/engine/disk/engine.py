@@ -58,6 +58,7 @@ class Disk:
     name = "disk"
     keeps_order = True
     writes_folders = False
+    memory = None
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
+from microagg.engine.choosing import bytes_of
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
@@ -30,18 +31,21 @@ from microagg.engine.sample import SAMPLED, Sample
 from microagg.engine.spark import files, tasks
 from microagg.engine.spark.session import plainly, session_for
 from microagg.engine.spark.sources import column, open_source
+from microagg.engine.spark.text import understood
 from microagg.engine.survey import Survey, surveyed_columns
 from microagg.table.classes import Classes
+from microagg.table.formats import format_of
 from microagg.table.opening import Origin, check_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_FOUND = "found binary"
 # In standard deviations: so many more rows are sampled at first than are wanted.
 _MARGIN = 12
 # Cells are dealt out to so many tasks at most.
 _MOST_TASKS = 4096
+# Spark's own default.
+_EXECUTOR_MEMORY = "1g"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,9 @@ class Spark:
         sampled: int = SAMPLED,
     ) -> None:
         """sampled: how many rows the plan and the report are made from."""
+        self._recipe, self._sampled = recipe, sampled
+        self._plan: Plan | None = None
+        self._release: DataFrame | None = None
         self._session, self._ours = session_for(session, master)
         try:
             with plainly("read the table"):
@@ -88,17 +95,27 @@ class Spark:
         self.notes, self.rows, self.keeps_order = tuple(source.notes), source.rows, ordered
         self.columns = tuple(name for name in source.names if name not in recipe.identifiers)
         self.sha256 = ""
-        self._recipe, self._sampled = recipe, sampled
-        self._plan: Plan | None = None
-        self._kept: DataFrame | None = None
+
+    @property
+    def memory(self) -> int | None:
+        """What a worker has for a cell, by the settings of the cluster; unknown on one machine."""
+        settings = self._session.conf
+        if str(settings.get("spark.master", "")).startswith("local"):
+            return None
+        size = settings.get("spark.executor.pyspark.memory", None)
+        size = str(size or settings.get("spark.executor.memory", None) or _EXECUTOR_MEMORY)
+        # Spark takes a bare number for mebibytes.
+        return bytes_of(f"{size}m" if size.isdigit() else size)
 
     @property
     def data(self) -> "DataFrame":
         """The protected table, whose rows Spark holds until the release is closed."""
         from pyspark.sql import functions as f
 
-        assert self._kept is not None
-        rows = self._kept.orderBy(tasks.KEY) if self.keeps_order else self._kept
+        release = self._release
+        if release is None:
+            raise OptionError("the release was closed, and Spark has forgotten its rows")
+        rows = release.orderBy(tasks.KEY) if self.keeps_order else release
         return rows.select(
             *(f.col(f"c{place}").alias(name) for place, name in enumerate(self.columns))
         )
@@ -128,12 +145,14 @@ class Spark:
     def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
         """How many rows each leaf has."""
         names, text = surveyed_columns(self._recipe), plan.to_json()
+        units = self._source.with_units(names)
 
         def count(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.count(batches, text, names)
+            return tasks.count(batches, text, units)
 
         with plainly("count the cells"):
-            parts = self._source.columns(names).mapInArrow(count, _FOUND).collect()
+            parts = self._source.columns(names).mapInArrow(count, tasks.ANSWER).collect()
+        self._source.check()
         counts = np.asarray(sum(np.frombuffer(part, np.int64) for (part,) in parts))
         if int(counts.sum()) + plan.dropped != plan.rows:
             raise PromiseError("not every row found its cell; the table may have been changed")
@@ -146,11 +165,12 @@ class Spark:
 
         self._plan = plan
         with plainly("group the cells"):
-            self._kept = self._published(plan, profile).persist()
-            told = self._kept.where(f.col(tasks.FIGURES).isNotNull())
-            parts = told.select(tasks.FIGURES).collect()
-        made = sorted((pickle.loads(part) for (part,) in parts), key=lambda each: each[0])
-        for _, theirs in made:
+            self._release = self._published(plan, profile).persist()
+            first_rows = self._release.where(f.col(tasks.FIGURES).isNotNull())
+            parts = first_rows.select(tasks.FIGURES).collect()
+        self._source.check()
+        by_cell = sorted((pickle.loads(part) for (part,) in parts), key=lambda each: each[0])
+        for _, theirs in by_cell:
             profile.merge(theirs)
         advance(1.0)
 
@@ -161,11 +181,18 @@ class Spark:
     def write(self, place: Place, advance: Advance) -> Iterator[_Draft]:
         """Write a folder of files."""
         assert place.path is not None
+        # Workers are in folders of their own.
+        room = place.path.absolute()
         suffix = files.suffix_for(place.address, self.origin)
+        units = self._source.with_units(self.columns)
         with plainly("write the release"):
-            meant = files.write_parts(self.data, place.path, suffix, self.origin)
+            data = self.data
+            known = self.origin.format
+            if not known.tells_types and known != format_of(f"part{suffix}"):
+                data = understood(data, self.origin, self._recipe.quasi_identifiers)
+            meant = files.write_parts(data, units, room, suffix, self.origin)
         advance(1.0)
-        yield _Draft(place.path, meant)
+        yield _Draft(room, meant)
 
     def recount(self, draft: _Draft | None, advance: Advance) -> Recount:
         """Count the classes of what was written, and compare its contents with what was meant."""
@@ -190,29 +217,31 @@ class Spark:
             for name in self.columns
         }
         advance(1.0)
-        complete = rows == plan.rows - plan.dropped and found.keys() == meant.keys()
+        there = {path.name for path in room.iterdir()}
+        complete = rows == plan.rows - plan.dropped and there == meant.keys()
         return Recount(classes, complete, same, files.sha256_of_files(room))
 
     def close(self) -> None:
         """Let Spark forget the rows; a session that was started for them ends."""
-        if getattr(self, "_kept", None) is not None and not self._ours:
-            self._kept.unpersist()  # type: ignore[union-attr]
         if self._ours:
             self._session.stop()
-            self._ours = False
+        elif self._release is not None:
+            self._release.unpersist()
+        self._release, self._ours = None, False
 
     def _seen(self, limit: int | None) -> tasks.Seen:
         """What the workers saw of the table, put together, with a sample."""
         names, recipe, size = surveyed_columns(self._recipe), self._recipe, self._sampled
+        origin, units = self.origin, self._source.with_units(names)
 
         def look(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.look(batches, recipe, names, size, limit)
+            return tasks.look(batches, recipe, units, origin, size, limit)
 
-        found = self._source.columns(names).mapInArrow(look, _FOUND)
+        answers = self._source.columns(names).mapInArrow(look, tasks.ANSWER)
         seen: tasks.Seen | None = None
         sample = Sample(size)
         # Without a limit parts come one at a time: each may bring as many rows as are wanted.
-        for (part,) in found.collect() if limit is not None else found.toLocalIterator():
+        for (part,) in answers.collect() if limit is not None else answers.toLocalIterator():
             theirs: tasks.Seen = pickle.loads(part)
             sample.merge(theirs.survey.sample)
             if seen is None:
@@ -228,19 +257,20 @@ class Spark:
         from pyspark.sql import functions as f
         from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
-        source, recipe = self._source, plan.recipe
+        source, recipe, origin = self._source, plan.recipe, self.origin
         needed = {*surveyed_columns(recipe), *self.columns}
         names = [name for name in source.names if name in needed]
         fields = [source.fields[source.names.index(name)] for name in names]
         inside = [StructField(f"c{place}", each.dataType) for place, each in enumerate(fields)]
         marks = [StructField(tasks.KEY, LongType()), StructField(tasks.TIE, LongType())]
         text, begun = plan.to_json(), pickle.dumps(profile.begin())
+        units = source.with_units(names)
 
         def send(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.send(batches, text, names)
+            return tasks.send(batches, text, units)
 
         def publish(key: Any, rows: pa.Table) -> pa.Table:
-            return tasks.publish(key[0].as_py(), rows, text, begun, names)
+            return tasks.publish(key[0].as_py(), rows, text, begun, units, origin)
 
         frame = source.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
         cell = StructField(tasks.CELL, IntegerType())
@@ -269,8 +299,8 @@ def _classes(data: "DataFrame", names: Sequence[str]) -> Classes:
     columns = [column(name).alias(f"c{place}") for place, name in enumerate(names)]
     classes = data.select(*columns).groupBy(*(f"c{place}" for place in range(len(names))))
     sizes = classes.count().select("count").toDF("size")
-    found = sorted(map(tuple, sizes.groupBy("size").count().collect()))
-    size, times = np.array(found, np.int64).reshape(-1, 2).T
+    counts = sorted(map(tuple, sizes.groupBy("size").count().collect()))
+    size, times = np.array(counts, np.int64).reshape(-1, 2).T
     return Classes(size, times, int(size[0]))
 
 

@@ -10,38 +10,41 @@ import pyarrow as pa
 
 from microagg.base.errors import PromiseError
 from microagg.engine.spark import tasks
-from microagg.engine.spark.sources import form_of
 from microagg.table.checks import sha256_of
+from microagg.table.formats import format_in_parts
 from microagg.table.opening import Origin
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_FOUND = "found binary"
-
 
 def suffix_for(address: str, origin: Origin) -> str:
     """The suffix of the files of a release: what its name says, or else that of the source."""
-    suffix = Path(address).suffix.lower()
-    if suffix:
-        form_of(address)
-        return suffix
-    return ".csv" if origin.form == "csv" else ".parquet"
+    suffix = Path(address).suffix.lower() or (".csv" if origin.form == "csv" else ".parquet")
+    format_in_parts(f"part{suffix}", "written")
+    return suffix
 
 
 def write_parts(
-    data: "DataFrame", room: Path, suffix: str, origin: Origin
+    data: "DataFrame", names: tasks.Names, room: Path, suffix: str, origin: Origin
 ) -> dict[str, tasks.Part]:
-    """Write a file for each part into a folder that is there; what was meant, file by file."""
-    names, folder = data.columns, str(room)
+    """Write a file for each part into a folder that is there; what was meant, file by file.
+
+    Nothing else is left in the folder, where workers that were lost may have left something.
+    """
+    folder = str(room)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Any:
         return tasks.write(batches, names, folder, suffix, origin)
 
     inside = data.toDF(*(f"c{place}" for place in range(len(names))))
-    written = inside.mapInArrow(write, _FOUND).collect()
-    parts = [part for (part,) in written if part]
-    return {part.name: part for part in map(pickle.loads, parts)}
+    written = inside.mapInArrow(write, tasks.ANSWER).collect()
+    parts = [pickle.loads(part) for (part,) in written if part]
+    meant = {part.name: part for part in parts}
+    for path in room.iterdir():
+        if path.name not in meant:
+            path.unlink()
+    return meant
 
 
 def digests_of(
@@ -52,8 +55,8 @@ def digests_of(
     def read(batches: Iterator[pa.RecordBatch]) -> Any:
         return tasks.read_digests(batches, meant, origin)
 
-    found = _listed(session, room, meant).mapInArrow(read, _FOUND).collect()
-    return {part.name: part for part in (pickle.loads(each) for (each,) in found)}
+    answers = _listed(session, room, meant).mapInArrow(read, tasks.ANSWER).collect()
+    return {part.name: part for part in (pickle.loads(answer) for (answer,) in answers)}
 
 
 def read_columns(
@@ -67,11 +70,12 @@ def read_columns(
     from pyspark.sql.pandas.types import from_arrow_schema
 
     schema = tasks.columns_read(next(iter(meant.values())), names)
+    spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Any:
         return tasks.read_columns(batches, meant, names, origin)
 
-    return _listed(session, room, meant).mapInArrow(read, from_arrow_schema(schema))
+    return _listed(session, room, meant).mapInArrow(read, spark_schema)
 
 
 def _listed(session: "SparkSession", room: Path, meant: dict[str, tasks.Part]) -> "DataFrame":

@@ -15,17 +15,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from microagg.base.errors import InputError, OptionError
+from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.engine.spark.session import require_spark
 from microagg.engine.spark.tasks import KEY, TIE
 from microagg.table.checks import check_names
-from microagg.table.formats.arrow.streams import listed, open_parts
+from microagg.table.formats import FORMATS
+from microagg.table.streams import Seal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_PARQUET = (".parquet", ".pq")
-_CSV = (".csv", ".tsv", ".tab", ".txt", ".dat")
+# Of all formats those that Spark itself can read, under the names that they have here.
+_ARROW, _CSV = "arrow", "csv"
 _FILE = "file"
 _GLOB = re.compile(r"([*?\[\]{}\\])")
 _TABLE = re.compile(r"\w+(\.\w+){0,2}")
@@ -40,6 +42,8 @@ class Source:
     ordered: numbers say in which order the rows are; otherwise they are hashes of the rows.
     sha256: of the bytes of the files, where they are at hand.
     path: where it is on this machine, so that it is never written over.
+    seal: which files these were when the table was opened, where they are at hand.
+    schema: the columns as the files have them, where they are at hand.
     """
 
     frame: "DataFrame"
@@ -52,6 +56,8 @@ class Source:
     path: Path | None = None
     layout: Any = None
     notes: list[str] = field(default_factory=list)
+    seal: Seal | None = None
+    schema: pa.Schema | None = None
 
     @property
     def names(self) -> list[str]:
@@ -62,6 +68,17 @@ class Source:
         """Some columns, and the numbers of the rows."""
         places = [self.names.index(name) for name in names]
         return self.frame.select(*(f"c{place}" for place in places), KEY, TIE)
+
+    def check(self) -> None:
+        """Refuse to go on if a file was changed since the table was opened."""
+        if self.seal is not None:
+            self.seal.check()
+
+    def with_units(self, names: Sequence[str]) -> dict[str, str]:
+        """Some columns and the unit of their moments: that of the files, or Spark's finest."""
+        kinds = {} if self.schema is None else {each.name: each.type for each in self.schema}
+        units = {name: getattr(kinds.get(name), "unit", "us") for name in names}
+        return {name: unit if unit in ("s", "ms") else "us" for name, unit in units.items()}
 
     def sha256_with(self, digest: Any) -> str:
         """What tells this table from another; digest: sums over hashes of its rows."""
@@ -84,38 +101,42 @@ def open_source(source: Any, recipe: Recipe, session: "SparkSession") -> Source:
             f"type {type(source).__name__} arrived"
         )
     address = os.fspath(source)
-    form = form_of(address)
+    form = _form_of(address)
     if form == "table":
         return _numbered(session.table(address), "table", address)
-    path = local_path(address)
+    path = _local_path(address)
     if path is not None and not path.exists():
         raise InputError(f"{path} cannot be read: there is no such file or folder")
-    name = Path(address).name
-    if form == "csv":
+    if form == _CSV:
         return _of_text(session, address, path, recipe)
     if path is None or (path.is_dir() and any(each.is_dir() for each in path.iterdir())):
-        return _numbered(session.read.parquet(address), form, name, path=path)
-    sha256 = open_parts(path).sha256
-    return _of_files(session, listed(path), name, sha256, path)
+        return _numbered(session.read.parquet(address), form, Path(address).name, path)
+    return _of_files(session, path)
 
 
-def form_of(address: str) -> str:
-    """What an address means: parquet, csv, or the name of a table."""
-    suffix = Path(address).suffix.lower()
-    path = local_path(address)
-    if suffix in _CSV:
-        return "csv"
-    if suffix in _PARQUET or (path is not None and path.is_dir()) or "://" in address:
-        return "parquet"
+def _form_of(address: str) -> str:
+    """What an address means: a format by its name, or else a table that Spark knows."""
+    suffix, path = Path(address).suffix.lower(), _local_path(address)
+    if suffix in _suffixes(_CSV):
+        return _CSV
+    if suffix in _suffixes(_ARROW) or (path is not None and path.is_dir()) or "://" in address:
+        return _ARROW
     if _TABLE.fullmatch(address) and (path is None or not path.exists()):
         return "table"
     raise OptionError(
-        f"{Path(address).name!r} is nothing that Spark reads here; there are {', '.join(_PARQUET)} "
-        f"and {', '.join(_CSV)}, folders of such files and names of tables"
+        f"{Path(address).name!r} is nothing that Spark reads here; there are "
+        f"{', '.join(_suffixes(_ARROW))} and {', '.join(_suffixes(_CSV))}, folders of such files "
+        "and names of tables"
     )
 
 
-def local_path(address: str) -> Path | None:
+def _suffixes(form: str) -> list[str]:
+    """Of files that Spark reads itself: of Arrow's those of Parquet."""
+    kinds = FORMATS[form].suffixes
+    return [suffix for suffix, kind in kinds.items() if form == _CSV or kind == "parquet"]
+
+
+def _local_path(address: str) -> Path | None:
     """The path on this machine, None if it is elsewhere."""
     if address.startswith("file:"):
         return Path(unquote(address.removeprefix("file:").removeprefix("//"))).absolute()
@@ -129,12 +150,13 @@ def column(name: str) -> "Column":
     return functions.col("`" + name.replace("`", "``") + "`")
 
 
-def _of_files(
-    session: "SparkSession", files: Sequence[Path], name: str, sha256: str, path: Path
-) -> Source:
+def _of_files(session: "SparkSession", path: Path) -> Source:
     """Plain Parquet files of one folder: their footers say how many rows each has."""
     from pyspark.sql import functions as f
 
+    known, name = FORMATS[_ARROW], path.name
+    seal = Seal.on(name, lambda: known.files_of(path))
+    files, parts = known.files_of(path), known.open_parts(path, Reading())
     frame = session.read.parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
     check_names(frame.columns, name)
     # The name comes as part of a URI, in which a plus is a plus.
@@ -147,8 +169,18 @@ def _of_files(
     )
     ends = {file.name: pq.read_metadata(file).num_rows for file in files}
     numbered = _across_files(inside, ends)
-    rows = sum(ends.values())
-    return Source(numbered, frame.schema.fields, rows, True, name, "parquet", sha256, path)
+    return Source(
+        numbered,
+        frame.schema.fields,
+        sum(ends.values()),
+        ordered=True,
+        name=name,
+        form=_ARROW,
+        sha256=parts.sha256,
+        path=path,
+        seal=seal,
+        schema=parts.schema,
+    )
 
 
 def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: Recipe) -> Source:
@@ -156,22 +188,30 @@ def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: R
 
     name = Path(address).name
     if path is None or not path.is_file():
-        return _numbered(read_texts(session, address, recipe.reading), "csv", name, path)
+        return _numbered(read_texts(session, address, recipe.reading), _CSV, name, path)
+    seal = Seal.on(name, lambda: [path])
     frame, parts = read_file(session, path, recipe.reading, recipe.quasi_identifiers)
     fields = [
         type(each)(column_name, each.dataType, each.nullable)
         for column_name, each in zip(parts.schema.names, frame.schema.fields, strict=False)
     ]
-    layout, notes = parts.layout, list(parts.notes)
-    return Source(frame, fields, parts.rows, True, name, "csv", parts.sha256, path, layout, notes)
+    return Source(
+        frame,
+        fields,
+        parts.rows,
+        ordered=True,
+        name=name,
+        form=_CSV,
+        sha256=parts.sha256,
+        path=path,
+        layout=parts.layout,
+        notes=list(parts.notes),
+        seal=seal,
+        schema=parts.schema,
+    )
 
 
-def _numbered(
-    frame: "DataFrame",
-    form: str,
-    name: str,
-    path: Path | None = None,
-) -> Source:
+def _numbered(frame: "DataFrame", form: str, name: str, path: Path | None = None) -> Source:
     """Any other table; the rows are counted."""
     from pyspark.sql import functions as f
 
@@ -187,17 +227,16 @@ def _numbered(
             f.col("_metadata.row_index").alias(KEY),
             content.alias(TIE),
         )
-        found = inside.groupBy(_FILE).agg(f.max(KEY) + 1, f.count("*")).collect()
-        rows = sum(count for _, _, count in found)
-        numbered = _across_files(inside, {file: end for file, end, _ in found})
+        files = inside.groupBy(_FILE).agg(f.max(KEY) + 1, f.count("*")).collect()
+        rows = sum(count for _, _, count in files)
+        numbered = _across_files(inside, {file: end for file, end, _ in files})
     else:
         rows = frame.count()
         other = f.xxhash64(f.lit(1), *hashed)
         numbered = frame.select(*_in_place(frame), content.alias(KEY), other.alias(TIE))
     if rows == 0:
         raise InputError(f"{name} has no rows: there is nothing to group")
-    fields = frame.schema.fields
-    return Source(numbered, fields, rows, ordered, name, form, None, path)
+    return Source(numbered, frame.schema.fields, rows, ordered, name, form, path=path)
 
 
 def _in_place(frame: "DataFrame") -> list["Column"]:

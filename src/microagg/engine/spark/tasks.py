@@ -22,17 +22,21 @@ from microagg.engine.block import group_cell
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
-from microagg.engine.survey import Survey, weights_of
+from microagg.engine.survey import Survey, piece, weights_of
 from microagg.table.digests import digests_for, read_back_stream
 from microagg.table.formats import format_of
-from microagg.table.opening import Origin
+from microagg.table.opening import Origin, readable
 from microagg.table.sinks import open_sink
 
 # Beside the columns, which stand first: the number of a row, and what tells apart rows that share
 # one; later the cell, or the figures of a cell in the first of its rows.
 KEY, TIE, CELL, FIGURES = "key", "tie", "cell", "figures"
+# What a task answers that does not answer in rows.
+ANSWER = "answer binary"
 
 Batches = Iterator[pa.RecordBatch]
+# Columns in order, and the unit of their moments in the input: what groups publish is as fine.
+Names = Mapping[str, str]
 
 
 class Seen:
@@ -57,12 +61,17 @@ class Seen:
 
 
 def look(
-    batches: Batches, recipe: Recipe, names: Sequence[str], sampled: int, limit: int | None
+    batches: Batches,
+    recipe: Recipe,
+    names: Names,
+    origin: Origin,
+    sampled: int,
+    limit: int | None,
 ) -> Batches:
     """Look at every row of a part, once; sample those whose hashes are below the limit."""
     seen = None
     for batch in batches:
-        part = _named(batch, names)
+        part = _with_weights(_named(batch, names), recipe, origin)
         if seen is None:
             seen = Seen(Survey(recipe, part.schema))
             seen.survey.sample = Sample(sampled, limit)
@@ -71,7 +80,7 @@ def look(
         yield _one(pickle.dumps(seen))
 
 
-def count(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
+def count(batches: Batches, plan_text: str, names: Names) -> Batches:
     """How many rows of a part each leaf has."""
     plan = _parsed(plan_text)
     counts = np.zeros(plan.leaves, np.int64)
@@ -81,7 +90,7 @@ def count(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
     yield _one(counts.tobytes())
 
 
-def send(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
+def send(batches: Batches, plan_text: str, names: Names) -> Batches:
     """The same rows with the cell of each, without those that are left out."""
     plan = _parsed(plan_text)
     assert plan.cell_of is not None
@@ -94,7 +103,7 @@ def send(batches: Batches, plan_text: str, names: Sequence[str]) -> Batches:
 
 
 def publish(
-    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Sequence[str]
+    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Names, origin: Origin
 ) -> pa.Table:
     """The rows of one cell as they are published, in order, without identifiers."""
     plan = _parsed(plan_text)
@@ -105,7 +114,9 @@ def publish(
     if part.num_rows < recipe.k:
         raise InputError("a cell has fewer records than were counted; the input was changed")
     before = plan.code(part)
-    weights = None if recipe.weights is None else weights_of(recipe, part)
+    weights = None
+    if recipe.weights is not None:
+        weights = weights_of(recipe, _with_weights(part, recipe, origin))
     block = group_cell(plan, cell, before, plan.strata_of(part), weights)
     labels = pa.array(block.groups.labels)
     columns = dict(zip(names, part.columns, strict=True))
@@ -114,16 +125,16 @@ def publish(
         columns[column.name] = entries.take(labels)
     profile: Profile = pickle.loads(begun)
     profile.add(plan, _numbers(rows, KEY), before, block)
-    told = pa.array([pickle.dumps((cell, profile))], pa.binary())
+    figures = pa.array([pickle.dumps((cell, profile))], pa.binary())
     return pa.table(
         {
             **{
-                f"c{place}": columns[name]
+                f"c{place}": to_microseconds(columns[name])
                 for place, name in enumerate(names)
                 if name not in recipe.identifiers
             },
             KEY: rows[KEY],
-            FIGURES: pa.concat_arrays([told, pa.nulls(part.num_rows - 1, pa.binary())]),
+            FIGURES: pa.concat_arrays([figures, pa.nulls(part.num_rows - 1, pa.binary())]),
         }
     )
 
@@ -138,9 +149,7 @@ class Part:
     digests: dict[str, str]
 
 
-def write(
-    batches: Batches, names: Sequence[str], folder: str, suffix: str, origin: Origin
-) -> Batches:
+def write(batches: Batches, names: Names, folder: str, suffix: str, origin: Origin) -> Batches:
     """Write the rows of a part to a file named after it, to the byte the same whoever does it."""
     from pyspark import TaskContext
 
@@ -192,7 +201,8 @@ def columns_read(part: Part, names: Sequence[str]) -> pa.Schema:
     """Columns by place; of text files as text, for parts of a column may be numbers in one only."""
     typed = format_of(part.name).tells_types
     kinds = [part.schema.field(name).type if typed else pa.string() for name in names]
-    return pa.schema([(f"c{place}", kind) for place, kind in enumerate(kinds)])
+    empty = [to_microseconds(pa.array([], kind)) for kind in kinds]
+    return pa.schema([(f"c{place}", each.type) for place, each in enumerate(empty)])
 
 
 def _paths(batches: Batches) -> Iterator[Path]:
@@ -204,16 +214,33 @@ def _leaves(plan: Plan, part: pa.RecordBatch) -> NDArray[np.int64]:
     return plan.leaf_of(plan.place(plan.code(part)), plan.strata_of(part))
 
 
-def _named(rows: pa.RecordBatch | pa.Table, names: Sequence[str]) -> Any:
-    """The columns of the table by their names; moments in the zone that files have them in."""
-    columns = [_in_utc(column) for column in rows.columns[: len(names)]]
+def _named(rows: pa.RecordBatch | pa.Table, names: Names) -> Any:
+    """The columns of the table by their names; moments in the zone and unit of the input."""
+    columns = [
+        _in_unit(column, unit) for column, unit in zip(rows.columns, names.values(), strict=False)
+    ]
     return type(rows).from_arrays(columns, list(names))
 
 
-def _in_utc(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-        return column.cast(pa.timestamp(column.type.unit, "UTC"))
-    return column
+def to_microseconds(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Moments as Spark has them."""
+    kind = column.type
+    return column.cast(pa.timestamp("us", kind.tz)) if pa.types.is_timestamp(kind) else column
+
+
+def _with_weights(part: Any, recipe: Recipe, origin: Origin) -> Any:
+    """Some rows with their weights as numbers, where a text file holds them as text."""
+    if recipe.weights is None:
+        return part
+    place = part.schema.get_field_index(recipe.weights)
+    weights = readable(piece(part, recipe.weights), origin)
+    return part.set_column(place, recipe.weights, weights)
+
+
+def _in_unit(column: pa.Array | pa.ChunkedArray, unit: str) -> pa.Array | pa.ChunkedArray:
+    if not pa.types.is_timestamp(column.type):
+        return column
+    return column.cast(pa.timestamp(unit, None if column.type.tz is None else "UTC"))
 
 
 def _numbers(rows: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:
@@ -221,7 +248,7 @@ def _numbers(rows: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def _one(entry: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([entry], pa.binary())], ["found"])
+    return pa.RecordBatch.from_arrays([pa.array([entry], pa.binary())], ["answer"])
 
 
 @lru_cache(maxsize=1)

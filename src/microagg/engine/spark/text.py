@@ -1,6 +1,6 @@
 """Text files for Spark: read as text, and understood by the same rules as everywhere."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,19 +9,20 @@ import pyarrow as pa
 
 from microagg.base.errors import InputError
 from microagg.base.recipe import ReadingSettings
-from microagg.engine.spark.tasks import KEY, TIE
-from microagg.table.formats import format_of
+from microagg.engine.spark.tasks import KEY, TIE, to_microseconds
+from microagg.table.formats import FORMATS
 from microagg.table.formats.format import Parts
+from microagg.table.opening import Origin
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_TABS = (".tsv", ".tab")
+_CSV = FORMATS["csv"]
 
 
 def read_texts(session: "SparkSession", address: str, reading: ReadingSettings) -> "DataFrame":
     """A text file that is not at hand, or a folder of them: all columns are text."""
-    delimiter = reading.delimiter or ("\t" if Path(address).suffix.lower() in _TABS else ",")
+    delimiter = reading.delimiter or _CSV.layout_for(Path(address), None, None).delimiter
     return _texts(session, address, delimiter, reading.encoding or "utf-8")
 
 
@@ -33,11 +34,46 @@ def read_file(
     It is looked over here, which settles what the columns are that are to be understood. A record
     must stand in one line.
     """
-    parts = format_of(str(path)).open_parts(path, reading.as_reading(), typed)
+    parts = _CSV.open_parts(path, reading.as_reading(), typed)
     frame = _texts(session, str(path), parts.layout.delimiter, parts.layout.encoding)
     if frame.columns != parts.schema.names:
         raise InputError(f"Spark reads other columns in {path.name} than stand in its first line")
-    return _numbered(frame, parts), parts
+    return _numbered(frame, parts, path.name), parts
+
+
+def understood(data: "DataFrame", origin: Origin, protected: Collection[str]) -> "DataFrame":
+    """A release of a text file for files of another format: with what texts say, not the texts.
+
+    protected: the columns that are understood already.
+    """
+    if origin.path is None or not origin.path.is_file():
+        return data
+    from pyspark.sql.types import StructField, StructType
+
+    parts = _CSV.open_parts(origin.path, origin.reading)
+    understand: Any = parts.understand
+    order = parts.schema.names
+    places = {name: place for place, name in enumerate(data.columns) if name not in protected}
+    kinds = dict(zip(order, _of_spark(parts.schema), strict=True))
+    schema = StructType(
+        [
+            StructField(f"c{place}", kinds[each.name] if each.name in places else each.dataType)
+            for place, each in enumerate(data.schema.fields)
+        ]
+    )
+
+    def convert(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            blank = pa.array([""] * batch.num_rows)
+            texts = [batch.column(places[name]) if name in places else blank for name in order]
+            values = dict(zip(order, understand(texts), strict=True))
+            columns = list(batch.columns)
+            for name, place in places.items():
+                columns[place] = to_microseconds(values[name])
+            yield pa.RecordBatch.from_arrays(columns, schema.names)
+
+    inside = data.toDF(*schema.names)
+    return inside.mapInArrow(convert, schema).toDF(*data.columns)
 
 
 def _texts(session: "SparkSession", address: str, delimiter: str, encoding: str) -> "DataFrame":
@@ -45,22 +81,23 @@ def _texts(session: "SparkSession", address: str, delimiter: str, encoding: str)
     return reader.csv(address, header=True, sep=delimiter, encoding=encoding, escape='"')
 
 
-def _numbered(frame: "DataFrame", parts: Parts) -> "DataFrame":
+def _numbered(frame: "DataFrame", parts: Parts, name: str) -> "DataFrame":
     """The columns as what they say, and the number of each row: its place in the file."""
     from pyspark import TaskContext
     from pyspark.sql import functions as f
-    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import LongType, StructField, StructType
 
     counted = dict(map(tuple, frame.groupBy(f.spark_partition_id()).count().collect()))
     counts = [counted.get(part, 0) for part in range(max(counted, default=0) + 1)]
+    if sum(counts) != parts.rows:
+        raise InputError(
+            f"{name} has records that go over several lines, which Spark reads otherwise; write "
+            "the table as Parquet, or say engine=disk"
+        )
     starts = np.concatenate([[0], np.cumsum(counts)]).tolist()
-    inside = pa.schema(
-        [
-            *((f"c{place}", _of_spark(each.type)) for place, each in enumerate(parts.schema)),
-            (KEY, pa.int64()),
-            (TIE, pa.int64()),
-        ]
-    )
+    kinds = [*_of_spark(parts.schema), LongType(), LongType()]
+    names = [*(f"c{place}" for place in range(len(parts.schema))), KEY, TIE]
+    schema = StructType([StructField(*each) for each in zip(names, kinds, strict=True)])
     understand: Any = parts.understand
 
     def number(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -72,12 +109,14 @@ def _numbered(frame: "DataFrame", parts: Parts) -> "DataFrame":
             texts = [column.cast(pa.string()).fill_null("") for column in batch.columns]
             rows = np.arange(row, row + batch.num_rows)
             row += batch.num_rows
-            columns = [*understand(texts), pa.array(rows), pa.array(np.zeros_like(rows))]
-            yield pa.RecordBatch.from_arrays(columns, inside.names).cast(inside)
+            columns = [*map(to_microseconds, understand(texts)), rows, np.zeros_like(rows)]
+            yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), names)
 
-    return frame.mapInArrow(number, from_arrow_schema(inside))
+    return frame.mapInArrow(number, schema)
 
 
-def _of_spark(kind: pa.DataType) -> pa.DataType:
-    """The type that Spark has for it: moments to the microsecond."""
-    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
+def _of_spark(schema: pa.Schema) -> list[Any]:
+    """The types that Spark has for columns; moments without a zone stay without one."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return [from_arrow_type(each.type, prefer_timestamp_ntz=True) for each in schema]
