@@ -23,7 +23,7 @@ def threads():
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
     """A Spark cluster on this machine: a master and two workers, for all tests that want one."""
-    from tests.engine import cluster as clusters
+    from tests.engine.spark import cluster as clusters
 
     reason = clusters.why_not()
     if reason is not None and clusters.is_required():
@@ -35,8 +35,8 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def spark_session(cluster):
-    """A session on the cluster."""
+def session(cluster):
+    """A session of Spark on the cluster."""
     from microagg.engine.spark.session import start_session
 
     settings = {

@@ -100,8 +100,8 @@ def table(tmp_path_factory):
     return path
 
 
-def made(engine, table, target, spark_session, **settings):
-    where = {"session": spark_session, "ordered": True} if engine == "spark" else {}
+def made(engine, table, target, session, **settings):
+    where = {"session": session, "ordered": True} if engine == "spark" else {}
     settings = {**SETTINGS, **settings}
     with microagg.protect(table, engine=engine, progress=False, **where, **settings) as release:
         certificate = release.write(target).to_dict()
@@ -121,11 +121,9 @@ def without_where(certificate):
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_the_same_release_wherever_it_is_made(table, tmp_path, spark_session, feature):
+def test_the_same_release_wherever_it_is_made(table, tmp_path, session, feature):
     outcomes = {
-        engine: made(
-            engine, table, tmp_path / f"{engine}.parquet", spark_session, **FEATURES[feature]
-        )
+        engine: made(engine, table, tmp_path / f"{engine}.parquet", session, **FEATURES[feature])
         for engine in ENGINES
     }
     meant = outcomes["memory"]
@@ -145,26 +143,24 @@ def test_the_same_release_wherever_it_is_made(table, tmp_path, spark_session, fe
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_the_same_refusal_wherever_it_is_tried(table, tmp_path, spark_session, what):
+def test_the_same_refusal_wherever_it_is_tried(table, tmp_path, session, what):
     sentences = set()
     for engine in ENGINES:
         with pytest.raises(MicroaggError) as failure:
-            made(engine, table, tmp_path / "release.parquet", spark_session, **REFUSED[what])
+            made(engine, table, tmp_path / "release.parquet", session, **REFUSED[what])
         sentences.add((type(failure.value).__name__, str(failure.value)))
     assert len(sentences) == 1, sentences
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("what", ONLY_IN_MEMORY)
-def test_what_needs_all_records_in_one_place_is_refused_elsewhere(
-    table, tmp_path, spark_session, what
-):
+def test_what_needs_all_records_in_one_place_is_refused_elsewhere(table, tmp_path, session, what):
     settings = {"orders": {}, "quasi_identifiers": ["number", "offset"], **ONLY_IN_MEMORY[what]}
     settings["identifiers"] = ["name"]
     assert made("memory", table, tmp_path / "release.parquet", None, **settings)
     sentences = set()
     for engine in ("disk", "spark"):
         with pytest.raises(MicroaggError, match="needs all records in one place") as failure:
-            made(engine, table, tmp_path / "other.parquet", spark_session, **settings)
+            made(engine, table, tmp_path / "other.parquet", session, **settings)
         sentences.add(str(failure.value))
     assert len(sentences) == 1

@@ -89,10 +89,12 @@ class Spark:
         except BaseException:
             self.close()
             raise
-        self.origin = Origin(
-            source.name, source.form, recipe.reading.as_reading(), source.layout, source.path
-        )
-        self.notes, self.rows, self.keeps_order = tuple(source.notes), source.rows, ordered
+        stream, reading = source.stream, recipe.reading.as_reading()
+        plain = Origin(source.name, source.form, reading, path=source.path)
+        # The layout of Parquet files is their schema, which Spark tells in its own types.
+        self.origin = plain if stream is None or stream.origin.format.tells_types else stream.origin
+        self.notes = () if stream is None else tuple(stream.notes)
+        self.rows, self.keeps_order = source.rows, ordered
         self.columns = tuple(name for name in source.names if name not in recipe.identifiers)
         self.sha256 = ""
 

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -21,7 +21,7 @@ from microagg.engine.spark.session import require_spark
 from microagg.engine.spark.tasks import KEY, TIE
 from microagg.table.checks import check_names
 from microagg.table.formats import FORMATS
-from microagg.table.streams import Seal
+from microagg.table.streams import Stream, open_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -40,10 +40,8 @@ class Source:
     frame: its columns as c0, c1, ... for names may be anything, then the number of each row and
         what tells apart rows that share one.
     ordered: numbers say in which order the rows are; otherwise they are hashes of the rows.
-    sha256: of the bytes of the files, where they are at hand.
     path: where it is on this machine, so that it is never written over.
-    seal: which files these were when the table was opened, where they are at hand.
-    schema: the columns as the files have them, where they are at hand.
+    stream: its files, where they are at hand.
     """
 
     frame: "DataFrame"
@@ -52,12 +50,8 @@ class Source:
     ordered: bool
     name: str
     form: str
-    sha256: str | None = None
     path: Path | None = None
-    layout: Any = None
-    notes: list[str] = field(default_factory=list)
-    seal: Seal | None = None
-    schema: pa.Schema | None = None
+    stream: Stream | None = None
 
     @property
     def names(self) -> list[str]:
@@ -71,19 +65,20 @@ class Source:
 
     def check(self) -> None:
         """Refuse to go on if a file was changed since the table was opened."""
-        if self.seal is not None:
-            self.seal.check()
+        if self.stream is not None:
+            self.stream.check_unchanged()
 
     def with_units(self, names: Sequence[str]) -> dict[str, str]:
         """Some columns and the unit of their moments: that of the files, or Spark's finest."""
-        kinds = {} if self.schema is None else {each.name: each.type for each in self.schema}
+        schema = () if self.stream is None else self.stream.schema
+        kinds = {each.name: each.type for each in schema}
         units = {name: getattr(kinds.get(name), "unit", "us") for name in names}
         return {name: unit if unit in ("s", "ms") else "us" for name, unit in units.items()}
 
     def sha256_with(self, digest: Any) -> str:
         """What tells this table from another; digest: sums over hashes of its rows."""
-        if self.sha256 is not None:
-            return self.sha256
+        if self.stream is not None:
+            return self.stream.sha256
         types = [(each.name, each.dataType.simpleString()) for each in self.fields]
         content = json.dumps([types, self.rows, digest.tolist()])
         return hashlib.sha256(content.encode()).hexdigest()
@@ -154,9 +149,8 @@ def _of_files(session: "SparkSession", path: Path) -> Source:
     """Plain Parquet files of one folder: their footers say how many rows each has."""
     from pyspark.sql import functions as f
 
-    known, name = FORMATS[_ARROW], path.name
-    seal = Seal.on(name, lambda: known.files_of(path))
-    files, parts = known.files_of(path), known.open_parts(path, Reading())
+    files, name = FORMATS[_ARROW].files_of(path), path.name
+    stream = open_stream(path, Reading())
     frame = session.read.parquet(*(_GLOB.sub(r"\\\1", str(file)) for file in files))
     check_names(frame.columns, name)
     # The name comes as part of a URI, in which a plus is a plus.
@@ -169,18 +163,8 @@ def _of_files(session: "SparkSession", path: Path) -> Source:
     )
     ends = {file.name: pq.read_metadata(file).num_rows for file in files}
     numbered = _across_files(inside, ends)
-    return Source(
-        numbered,
-        frame.schema.fields,
-        sum(ends.values()),
-        ordered=True,
-        name=name,
-        form=_ARROW,
-        sha256=parts.sha256,
-        path=path,
-        seal=seal,
-        schema=parts.schema,
-    )
+    fields, rows = frame.schema.fields, sum(ends.values())
+    return Source(numbered, fields, rows, True, name, _ARROW, path, stream)
 
 
 def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: Recipe) -> Source:
@@ -189,26 +173,12 @@ def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: R
     name = Path(address).name
     if path is None or not path.is_file():
         return _numbered(read_texts(session, address, recipe.reading), _CSV, name, path)
-    seal = Seal.on(name, lambda: [path])
-    frame, parts = read_file(session, path, recipe.reading, recipe.quasi_identifiers)
+    frame, stream = read_file(session, path, recipe.reading, recipe.quasi_identifiers)
     fields = [
         type(each)(column_name, each.dataType, each.nullable)
-        for column_name, each in zip(parts.schema.names, frame.schema.fields, strict=False)
+        for column_name, each in zip(stream.schema.names, frame.schema.fields, strict=False)
     ]
-    return Source(
-        frame,
-        fields,
-        parts.rows,
-        ordered=True,
-        name=name,
-        form=_CSV,
-        sha256=parts.sha256,
-        path=path,
-        layout=parts.layout,
-        notes=list(parts.notes),
-        seal=seal,
-        schema=parts.schema,
-    )
+    return Source(frame, fields, stream.rows, True, name, _CSV, path, stream)
 
 
 def _numbered(frame: "DataFrame", form: str, name: str, path: Path | None = None) -> Source:

@@ -25,7 +25,7 @@ from microagg.engine.sample import Sample, row_hashes
 from microagg.engine.survey import Survey, piece, weights_of
 from microagg.table.digests import digests_for, read_back_stream
 from microagg.table.formats import format_of
-from microagg.table.opening import Origin, readable
+from microagg.table.opening import Origin
 from microagg.table.sinks import open_sink
 
 # Beside the columns, which stand first: the number of a row, and what tells apart rows that share
@@ -233,7 +233,7 @@ def _with_weights(part: Any, recipe: Recipe, origin: Origin) -> Any:
     if recipe.weights is None:
         return part
     place = part.schema.get_field_index(recipe.weights)
-    weights = readable(piece(part, recipe.weights), origin)
+    weights = origin.readable(piece(part, recipe.weights))
     return part.set_column(place, recipe.weights, weights)
 
 

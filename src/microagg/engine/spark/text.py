@@ -13,6 +13,7 @@ from microagg.engine.spark.tasks import KEY, TIE, to_microseconds
 from microagg.table.formats import FORMATS
 from microagg.table.formats.format import Parts
 from microagg.table.opening import Origin
+from microagg.table.streams import Stream, open_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,17 +29,17 @@ def read_texts(session: "SparkSession", address: str, reading: ReadingSettings) 
 
 def read_file(
     session: "SparkSession", path: Path, reading: ReadingSettings, typed: tuple[str, ...]
-) -> tuple["DataFrame", Parts]:
+) -> tuple["DataFrame", Stream]:
     """A text file on this machine: its columns by place, the numbers of its rows, and what it is.
 
     It is looked over here, which settles what the columns are that are to be understood. A record
     must stand in one line.
     """
-    parts = _CSV.open_parts(path, reading.as_reading(), typed)
-    frame = _texts(session, str(path), parts.layout.delimiter, parts.layout.encoding)
-    if frame.columns != parts.schema.names:
+    stream = open_stream(path, reading.as_reading(), typed)
+    frame = _texts(session, str(path), stream.layout.delimiter, stream.layout.encoding)
+    if frame.columns != stream.schema.names:
         raise InputError(f"Spark reads other columns in {path.name} than stand in its first line")
-    return _numbered(frame, parts, path.name), parts
+    return _numbered(frame, stream, path.name), stream
 
 
 def understood(data: "DataFrame", origin: Origin, protected: Collection[str]) -> "DataFrame":
