@@ -170,7 +170,7 @@ def test_what_cannot_work_is_refused_in_one_sentence(session, tmp_path):
         ('aggregate="proximity"', {"aggregate": "proximity"}),
         ("prove", {"prove": 1.0}),
     ):
-        sentence = f"{name} needs all records in one place, which the engine spark has not"
+        sentence = f"{name} needs all records in one place, which only engine=memory has"
         refused(OptionError, sentence, **setting)
     refused(OptionError, "resume goes on with a run on disk", resume=True)
     refused(InputError, "only 9 records", k=10)
