@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -14,6 +15,8 @@ from microagg.base.progress import Advance, silent
 from microagg.table.formats.csv.layout import Outline
 
 _END = "end"
+# Seconds in which a thread that reads ahead gets its turn.
+_READ_AHEAD = 0.02
 
 
 def blocks(
@@ -64,6 +67,10 @@ def blocks(
                 held = batch
                 advance(1.0 - stream.left / plan.length)
         except pa.ArrowException:
+            # Arrow reads ahead in a thread of its own, which ends the program if it asks for more
+            # while Python shuts down: let it ask now, and get nothing.
+            stream.left = 0
+            time.sleep(_READ_AHEAD)
             raise InputError(fault) from None
         if held is None or any(column[-1].as_py() != _END for column in held.columns):
             raise InputError(f"{plan.name} opens a quote that is never closed")
