@@ -1,5 +1,7 @@
 """The value that stands for each record once it is one of a group."""
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,38 @@ from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.arrays import as_labels, as_numbers, as_whole_numbers
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
-from microagg.base.progress import watch
+from microagg.base.progress import Advance, watch
 from microagg.kernels.group_passes import group_integers, group_means
 
-# What a group may publish, and the options of each.
-HOWS: dict[str, tuple[str, ...]] = {
-    "mean": (),
-    "integer": (),
-    "proximity": ("distance", "importance", "alpha", "solution", "relative"),
-}
+
+@dataclass(frozen=True)
+class Aggregate:
+    """What groups may publish.
+
+    publish: what each record publishes, from numbers (n, d), the group of each record, the number
+        of groups, whom to tell the share done, and the options.
+    options: what it can be told; whole: it is for integers.
+    of_tables: columns of any kind can be so published; weighted: sampling weights count.
+    all_at_once: it weighs all groups of a column against each other, so that all records of a
+        table must be in one place.
+    done: what the report says was done, beside replacing values by one for the group.
+    """
+
+    name: str
+    publish: Callable[..., NDArray]
+    options: tuple[str, ...] = ()
+    whole: bool = False
+    of_tables: bool = True
+    weighted: bool = True
+    all_at_once: bool = False
+    done: str = ""
+
+    def check(self, options: Iterable[str]) -> None:
+        """Refuse options that it does not have."""
+        for name in options:
+            if name not in self.options:
+                known = f"there are {', '.join(self.options)}" if self.options else "it has none"
+                raise OptionError(f"how={self.name!r} has no option {name!r}; {known}")
 
 
 def aggregate(
@@ -44,27 +69,39 @@ def aggregate(
     """
     numbers = as_numbers(X, "X", (1, 2))
     groups_of, groups = as_labels(labels, numbers.shape[0])
-    _check_options(how, options)
-    if how == "proximity":
-        with watch("moving centroids", progress) as advance:
-            return proximity_centroids(numbers, groups_of, **options, advance=advance).values
-    centres_of = group_mean_values
-    if how == "integer":
-        numbers, centres_of = as_whole_numbers(numbers, "X"), group_whole_values
-    table = numbers.reshape(numbers.shape[0], -1)
-    published = np.empty(table.shape, np.float64 if how == "mean" else table.dtype)
-    for column in range(table.shape[1]):
-        published[:, column] = centres_of(table[:, column], groups_of, groups)[groups_of]
-    return published.reshape(numbers.shape)
+    chosen = find_aggregate(how)
+    chosen.check(options)
+    if chosen.whole:
+        numbers = as_whole_numbers(numbers, "X")
+    with watch(f"publishing by {how}", progress) as advance:
+        return chosen.publish(numbers, groups_of, groups, advance, **options)
 
 
-def _check_options(how: str, options: dict[str, Any]) -> None:
-    if how not in HOWS:
-        raise OptionError(f"how must be one of {', '.join(HOWS)}, but it is {how!r}")
-    for name in options:
-        if name not in HOWS[how]:
-            known = f"there are {', '.join(HOWS[how])}" if HOWS[how] else "it has none"
-            raise OptionError(f"how={how!r} has no option {name!r}; {known}")
+def find_aggregate(name: str, setting: str = "how") -> Aggregate:
+    """What groups publish by this name; setting: where it was said."""
+    known = [each for each in AGGREGATES.values() if setting == "how" or each.of_tables]
+    for each in known:
+        if each.name == name:
+            return each
+    names = ", ".join(each.name for each in known)
+    raise OptionError(f"{setting} must be one of {names}, but it is {name!r}")
+
+
+def _by_column(centres_of: Callable[..., NDArray]) -> Callable[..., NDArray]:
+    def publish(
+        numbers: NDArray, labels: NDArray[np.int64], groups: int, _advance: Advance
+    ) -> NDArray:
+        columns = numbers.reshape(len(numbers), -1).T
+        published = [centres_of(column, labels, groups)[labels] for column in columns]
+        return np.column_stack(published).reshape(numbers.shape)
+
+    return publish
+
+
+def _moved(
+    numbers: NDArray, labels: NDArray[np.int64], _groups: int, advance: Advance, **options: Any
+) -> NDArray:
+    return proximity_centroids(numbers, labels, **options, advance=advance).values
 
 
 def group_mean_values(
@@ -89,3 +126,21 @@ def group_whole_values(column: NDArray, labels: NDArray[np.int64], groups: int) 
     top = np.uint64(1 << 63)
     centres = group_integers((column ^ top).view(np.int64), labels, groups, -(2**63))
     return centres.view(np.uint64) ^ top
+
+
+AGGREGATES = {
+    each.name: each
+    for each in (
+        Aggregate("mean", _by_column(group_mean_values)),
+        Aggregate("integer", _by_column(group_whole_values), whole=True, of_tables=False),
+        Aggregate(
+            "proximity",
+            _moved,
+            options=("distance", "importance", "alpha", "solution", "relative"),
+            weighted=False,
+            all_at_once=True,
+            done="Moved the published numbers away from the originals as far as was asked, keeping "
+            "the mean and the variance of each column.",
+        ),
+    )
+}

@@ -164,7 +164,7 @@ class Recipe(_Model):
     decimals: Annotated[Places | dict[str, Places] | None, Spelled(texts.places)] = Field(
         None, description="Round means of continuous columns: 2, or income=0,height=1."
     )
-    aggregate: Literal["mean", "proximity"] = Field(
+    aggregate: str = Field(
         "mean",
         description="What groups publish: mean, or proximity (numbers that keep a distance).",
     )
@@ -208,11 +208,6 @@ class Recipe(_Model):
             raise OptionError(
                 f'effort is for the methods "auto" and "search", but method is {self.method!r}; '
                 "leave it out, or say refine"
-            )
-        if self.aggregate == "proximity" and self.weights is not None:
-            raise OptionError(
-                'aggregate="proximity" keeps plain means and variances, not weighted totals; '
-                "leave out weights, or take means"
             )
         for name in self.orders:
             if self.kinds.get(name, "ordinal") != "ordinal":
@@ -319,7 +314,7 @@ class Settings(TypedDict, total=False):
     entity: str | None
     attribute_weights: Mapping[str, float]
     decimals: int | Mapping[str, int] | None
-    aggregate: Literal["mean", "proximity"]
+    aggregate: str
     distance: float | str | Mapping[str, float | str]
     importance: float | str | Mapping[str, float | str]
     alpha: float

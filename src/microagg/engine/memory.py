@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from microagg.aggregation.values import find_aggregate
 from microagg.base.errors import InputError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance
@@ -98,7 +99,7 @@ class Memory:
         counts = np.array([rows.size for rows in rows_of])
         blocks: list[Block | None] = [None] * counts.size
         profiles = [profile.begin() for _ in counts]
-        moved = self._recipe.aggregate == "proximity"
+        moved = find_aggregate(self._recipe.aggregate, "aggregate").all_at_once
 
         def group(cell: int, advance_cell: Advance) -> None:
             rows = rows_of[cell]

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.errors import InputError
+from microagg.aggregation.values import find_aggregate
+from microagg.base.errors import InputError, OptionError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded
 from microagg.columns.coding import Coding
@@ -244,6 +245,12 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
             )
     if recipe.weights is not None and survey.weight == 0.0:
         raise bad_weights(recipe.weights)
+    aggregate = find_aggregate(recipe.aggregate, "aggregate")
+    if recipe.weights is not None and not aggregate.weighted:
+        raise OptionError(
+            f'aggregate="{aggregate.name}" does not count sampling weights; leave out weights, '
+            "or take means"
+        )
     width = sum(coding.width for coding in codings)
     resolved = resolve(
         recipe.method, recipe.method_options(), n, width, recipe.k, refine=recipe.refine

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.aggregation.values import find_aggregate
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance
@@ -121,7 +122,9 @@ def refuse_in_parts(recipe: Recipe, prove: float) -> None:
     """Refuse what needs all records in one place: the only list of such things."""
     needed = {
         "entity": recipe.entity is not None,
-        'aggregate="proximity"': recipe.aggregate == "proximity",
+        f'aggregate="{recipe.aggregate}"': find_aggregate(
+            recipe.aggregate, "aggregate"
+        ).all_at_once,
         "prove": prove > 0,
     }
     for setting, is_asked in needed.items():

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from microagg.aggregation.values import find_aggregate
 from microagg.base.recipe import Recipe
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
@@ -144,11 +145,7 @@ def _done(release: "Release", public: bool) -> tuple[str, ...]:
         + (f", weighted by {recipe.weights}" if recipe.weights else "")
         + "."
     )
-    if recipe.aggregate == "proximity":
-        steps.append(
-            "Moved the published numbers away from the originals as far as was asked, keeping the "
-            "mean and the variance of each column."
-        )
+    steps += filter(None, [find_aggregate(recipe.aggregate, "aggregate").done])
     dropped = certificate.rows_read - certificate.rows_released
     if dropped and not public:
         steps.append(f"Left out {dropped} records of strata with fewer than {recipe.k} members.")
