@@ -60,6 +60,9 @@ def protect(
     master: Annotated[
         str | None, typer.Option(help="The Spark cluster, such as spark://host:7077.")
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="Spark's rows come out in the order of the input.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, with time and memory; write nothing.")
     ] = False,
@@ -81,6 +84,7 @@ def protect(
             "work": work,
             "resume": resume,
             "master": master,
+            "ordered": ordered,
         },
         report=report,
         public=public,

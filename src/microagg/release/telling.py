@@ -190,7 +190,7 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
         ),
         ("records released", str(certificate.rows_released)),
         ("method, seed", f"{certificate.method}, {certificate.seed}"),
-        ("made in", f"{certificate.engine}, {certificate.cells} cells"),
+        ("engine, cells of similar records", f"{certificate.engine}, {certificate.cells}"),
     ]
     if certificate.release_sha256:
         rows.append(("sha256 of the release", certificate.release_sha256))
@@ -199,6 +199,7 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
             ("records read", str(certificate.rows_read)),
             ("sha256 of the input", certificate.input_sha256),
             ("sha256 of the recipe", certificate.recipe_sha256),
+            ("sha256 of the plan", certificate.plan_sha256),
         ]
     return tuple(rows)
 
