@@ -12,7 +12,7 @@ from microagg.columns.coded import Coded
 from microagg.measure.anonymity import ConfidentialCounts
 from microagg.measure.change import category_loss, numeric_loss, share_changed
 from microagg.measure.evidence import Evidence
-from microagg.measure.figures import FIGURES, Figure, Value, judge, shown
+from microagg.measure.figures import FIGURES, Figure, judge, shown
 from microagg.measure.statistics import Pair, paired
 from microagg.table.classes import Classes
 from microagg.table.opening import check_columns
@@ -80,20 +80,21 @@ def measure(
     labels: NDArray[np.int64],
     *,
     rows_original: int,
-    confidential: Sequence[Coded],
+    confidential: Sequence[Coded] = (),
     losses: Mapping[str, float] | None = None,
     changes: Mapping[str, float] | None = None,
     known: Sequence[str] | None = None,
     sd: float = 5.0,
     distance: Any = None,
     importance: Any = 1.0,
+    figures: Sequence[Figure] = FIGURES,
     advance: Advance = silent,
     notes: tuple[str, ...] = (),
 ) -> Assessment:
     """Every figure of columns before and after, row by row.
 
     classes: the classes of released records, and labels: the class of each. confidential: columns
-    of the release. losses, changes: by column, if they were computed before.
+    of the release. losses, changes: by column, if they were computed before. figures: those wanted.
     """
     if losses is None:
         losses = {after.name: _loss(before, after) for before, after in pairs}
@@ -124,7 +125,7 @@ def measure(
         attribute_changes=dict(changes),
         judged=0 if numbers is None else numbers.n,
         judged_columns=tuple(names),
-        figures=judge(evidence),
+        figures=judge(evidence, figures),
         confidential={
             name: {
                 "diversity": asdict(evidence.diversities[name]),
@@ -134,15 +135,6 @@ def measure(
         },
         notes=notes,
     )
-
-
-def sampled_figures(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[dict[str, Value], int]:
-    """The figures that a sample of the records can tell, and of how many it tells them."""
-    _, numbers = _complete_numbers(pairs)
-    if numbers is None:
-        return {}, 0
-    of_sample = [figure for figure in FIGURES if figure.of_sample]
-    return judge(Evidence(numbers=numbers), of_sample), numbers.n
 
 
 def class_figures(classes: Classes) -> dict[str, Any]:

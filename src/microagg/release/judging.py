@@ -5,7 +5,7 @@ the sample is judged, the same wherever the release was made.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,8 @@ from microagg.columns.summary import attribute, correlations, understood
 from microagg.columns.told import Attribute, Correlations
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile, Sampled
-from microagg.release.assessment import Assessment, class_figures, measure, sampled_figures
+from microagg.measure.figures import FIGURES
+from microagg.release.assessment import Assessment, measure
 from microagg.table.classes import Classes, class_of
 from microagg.table.opening import Origin
 
@@ -62,21 +63,26 @@ def assessed(
     """Risk and utility: of all records, or of a sample of many."""
     sampled, tally = profile.sampled(), profile.tally
     before = [column.rows(sampled.places) for column in plan.code(sample)]
-    pairs = list(zip(before, sampled.after, strict=True))
-    if plan.rows <= MEASURED:
-        labels = _classes_of(sampled.after, plan, sample, sampled)
-        return measure(
-            pairs,
-            Classes.of(np.bincount(labels)),
-            labels,
-            rows_original=plan.rows,
-            confidential=_confidential(plan, sample, sampled, origin),
-            losses=tally.losses,
-            changes=tally.changes,
-            advance=advance,
-        )
-    figures, judged = sampled_figures(pairs)
-    notes = [f"Figures other than losses are of a sample of {judged} records."]
+    whole = plan.rows <= MEASURED
+    labels = _classes_of(sampled.after, plan, sample, sampled)
+    found = measure(
+        list(zip(before, sampled.after, strict=True)),
+        Classes.of(np.bincount(labels)),
+        labels,
+        rows_original=plan.rows,
+        # Of classes a sample has too few records to tell how diverse they are.
+        confidential=_confidential(plan, sample, sampled, origin) if whole else (),
+        losses=tally.losses,
+        changes=tally.changes,
+        figures=[figure for figure in FIGURES if whole or figure.of_sample],
+        advance=advance,
+    )
+    if whole:
+        return found
+    figures, notes = (
+        dict(found.figures),
+        [f"Figures other than losses and classes are of a sample of {found.judged} records."],
+    )
     if profile.links is not None:
         staying = np.isin(profile.linked, sampled.places)
         linked = profile.linked[staying]
@@ -88,19 +94,8 @@ def assessed(
             f"Linkage is of {linked.size} of these, looked for among all "
             f"{plan.rows - plan.dropped} records."
         )
-    return Assessment(
-        columns=tuple(coding.name for coding in plan.codings),
-        rows_original=plan.rows,
-        rows_released=plan.rows - plan.dropped,
-        **class_figures(Classes.of(np.ones(1, np.int64))),
-        information_loss=tally.total_loss,
-        attribute_losses=tally.losses,
-        attribute_changes=tally.changes,
-        judged=judged,
-        judged_columns=tuple(coding.name for coding in plan.codings if coding.numeric),
-        figures=figures,
-        confidential={},
-        notes=tuple(notes),
+    return replace(
+        found, rows_released=plan.rows - plan.dropped, figures=figures, notes=tuple(notes)
     )
 
 

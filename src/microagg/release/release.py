@@ -108,7 +108,9 @@ class Release:
         """Risk and utility, if they were measured."""
         if self._assessment is None:
             return None
-        return replace(self._assessment, **class_figures(self.classes))
+        counted = {"k": self.classes.k, "unique_records": self.classes.unique}
+        figures = {**counted, **self._assessment.figures, **counted}
+        return replace(self._assessment, figures=figures, **class_figures(self.classes))
 
     def write(self, target: str | os.PathLike[str], *, force: bool = False) -> Certificate:
         """Write the release, read it back, check it, and only then let it take its name.
