@@ -178,11 +178,11 @@ def test_the_comparison():
     text = page.render_comparison(comparison)
     reader = Reader(text)
     assert "http" not in text.replace("http-equiv", "")
-    for words in (comparison.title, *comparison.recommendation, *comparison.notes):
+    for words in (comparison.source, *comparison.recommendation, "age, income."):
         assert words in reader.words
-    assert reader.tags.count("tr") == len(comparison.rows) + 1
+    assert reader.tags.count("tr") == len(comparison.choices) + 1
     assert text.count('class="chosen"') == 1
-    nasty = replace(comparison, title=stories.NASTY, rows=(), points=(), recommendation=())
+    nasty = replace(comparison, source=stories.NASTY, choices=(), recommendation=())
     assert "script" not in Reader(page.render_comparison(nasty)).tags
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import microagg
 from microagg.base.files import whole_file
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
@@ -41,8 +42,11 @@ def render(story: Story) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """The page that compares several ways to protect a table."""
-    columns = zip(*comparison.rows, strict=True)
-    return _fill("comparison.html", page=comparison, decimals=list(map(_decimals, columns)))
+    decimals = {
+        figure: _decimals([getattr(choice, figure) for choice in comparison.choices])
+        for figure in ("information_loss", "risk", "seconds")
+    }
+    return _fill("comparison.html", page=comparison, decimals=decimals)
 
 
 def write(page: Story | Comparison, path: Path | str) -> None:
@@ -62,9 +66,9 @@ def _column_chart(attribute: Attribute) -> Svg | None:
     return charts.histogram(attribute.name, attribute.bars, dates=kind.labelled)
 
 
-def _decimals(column: Sequence[float | str | None]) -> int | None:
+def _decimals(column: Sequence[float | None]) -> int | None:
     """Decimals that suit all numbers of a column, so that they stand in line."""
-    sizes = [abs(cell) for cell in column if isinstance(cell, float) and math.isfinite(cell)]
+    sizes = [abs(cell) for cell in column if cell is not None and math.isfinite(cell)]
     return numbers.decimals_for(max(sizes, default=None))
 
 
@@ -96,6 +100,7 @@ def _environment() -> "Environment":
         group_sizes=charts.group_sizes,
         heat_cells=charts.heat_cells,
         risk_utility_map=risk_utility_map,
+        software=f"microagg {microagg.__version__}",
     )
     return environment
 
