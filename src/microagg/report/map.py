@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from microagg.report.axes import round_ticks
 from microagg.report.comparison import Choice
-from microagg.report.numbers import number
+from microagg.report.numbers import number, round_ticks
 from microagg.report.svg import Svg, drawing, element, shorten, text
 
 _WIDTH, _HEIGHT = 680.0, 440.0
@@ -49,7 +48,7 @@ def risk_utility_map(points: Sequence[Choice], recommended: Choice | None = None
     for _, family in groupby(by_method, key=lambda point: point.asked):
         path = " ".join(f"{x:.2f},{y:.2f}" for x, y in map(place, family))
         marks.append(element("polyline", points=path, class_="family"))
-    taken: list[Box] = [_around(*place(point)) for point in points]
+    taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in map(place, points)]
     order = sorted(points, key=lambda point: (point != recommended, point not in best))
     labels = []
     for point in order:
@@ -101,10 +100,6 @@ def _label(x: float, y: float, words: str, class_: str, taken: list[Box]) -> lis
             taken.append(box)
             return [text(x + sideways, y + down, words, anchor, class_)]
     return []
-
-
-def _around(x: float, y: float) -> Box:
-    return x - 5, y - 5, x + 5, y + 5
 
 
 def _overlap(one: Box, other: Box) -> bool:

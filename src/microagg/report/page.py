@@ -1,6 +1,7 @@
 """One HTML file that a person can read, print, file and send: nothing in it is fetched."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,8 @@ from microagg.report.svg import Svg
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+# What HTML forbids, which column names may well contain.
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # The sections of a release's page in their order; one without content is left out. Each has a
 # template of its own, named like its anchor.
 _SECTIONS: tuple[tuple[str, str, Callable[[Story], Any]], ...] = (
@@ -73,7 +76,8 @@ def _decimals(column: Sequence[float | None]) -> int | None:
 
 
 def _fill(template: str, **told: Any) -> str:
-    return _printable(_environment().get_template(template).render(**told))
+    text = _environment().get_template(template).render(**told)
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text.encode("utf-8", "replace").decode())
 
 
 @cache
@@ -103,13 +107,3 @@ def _environment() -> "Environment":
         software=f"microagg {microagg.__version__}",
     )
     return environment
-
-
-def _printable(text: str) -> str:
-    """Without the characters HTML and UTF-8 forbid, which column names may well contain."""
-    return "".join(
-        letter
-        if letter in "\n\t" or (letter >= " " and not "\x7f" <= letter <= "\x9f")
-        else "\N{REPLACEMENT CHARACTER}"
-        for letter in text.encode("utf-8", "replace").decode("utf-8")
-    )
