@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import microagg
 from microagg.base.errors import OptionError
-from microagg.base.recipe import ReadingSettings, Recipe, Settings, describe_settings
+from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe, Settings, describe_settings
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 NUMBERS = st.floats(0, 1e300, allow_nan=False)
@@ -144,6 +145,8 @@ def test_columns_are_named_once_each():
         ({"quasi_identifier": "a"}, "no setting 'quasi_identifier'; did you mean 'quasi_identif"),
         ({"reading": {"delimeter": ";"}}, "no setting 'reading.delimeter'; did you mean 'delimit"),
         ({"reading": {"delimiter": ";;"}}, "reading.delimiter: "),
+        ({"reading": {"delimiter": ""}}, "reading.delimiter: "),
+        ({"reading": {"decimal": ";"}}, "reading.decimal: "),
     ],
 )
 def test_refused_in_one_sentence(wrong, words):
@@ -182,7 +185,7 @@ def test_settings_for_editors_are_those_of_the_recipe():
 
 
 def test_every_setting_is_described():
-    for field in (*Recipe.model_fields.values(), *ReadingSettings.model_fields.values()):
+    for field in (*Recipe.model_fields.values(), *Reading.model_fields.values()):
         assert field.description.endswith(".")
         assert "\n" not in field.description
 

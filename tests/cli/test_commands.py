@@ -223,10 +223,11 @@ def test_every_setting_can_be_given_as_an_option(tmp_path):
 
 
 def test_options_are_made_from_the_settings():
-    from microagg.base.recipe import ReadingSettings, Recipe
+    from microagg.base.reading import Reading
+    from microagg.base.recipe import Recipe
     from microagg.cli.options import setting_options
 
-    settings = {*Recipe.model_fields, *ReadingSettings.model_fields} - {"reading"}
+    settings = {*Recipe.model_fields, *Reading.model_fields} - {"reading"}
     assert {option.name for option in setting_options()} == settings
 
 

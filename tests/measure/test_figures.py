@@ -22,8 +22,7 @@ def tables():
 def test_every_figure_whose_needs_are_met(tables):
     X, R, groups = tables
     pair = paired(X, R)
-    counts = ConfidentialCounts()
-    counts.add(np.arange(60) % 7, groups.labels)
+    counts = ConfidentialCounts(np.arange(60) % 7, groups.labels)
     everything = Evidence(
         numbers=pair,
         k=4,

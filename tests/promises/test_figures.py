@@ -21,9 +21,10 @@ TIED = {"linkage", "linked_interval", "disclosure_risk", "scoring_index"}
 def evidence(X, R, confidential, distance=0.1):
     labels = classes(R)
     sizes = np.bincount(labels)
-    counts = {"ordered": ConfidentialCounts(), "nominal": ConfidentialCounts(ordered=False)}
-    for each in counts.values():
-        each.add(confidential, labels)
+    counts = {
+        name: ConfidentialCounts(confidential, labels, ordered=name == "ordered")
+        for name in ("ordered", "nominal")
+    }
     return Evidence(
         numbers=paired(X, R),
         k=int(sizes.min()),

@@ -138,17 +138,17 @@ def test_cells_are_darker_where_correlations_moved():
     assert 0 < tints[0] <= 0.45
 
 
+def choice(method, k, risk, loss):
+    return Choice(method, method, k, 9, loss, risk, None, 0.1)
+
+
 def test_the_map_fills_the_points_that_none_beats():
-    points = (
-        Choice("best", "a", 3, 1.0, 1.0),
-        Choice("worse", "a", 5, 2.0, 1.0),
-        Choice("other", "b", 3, 0.5, 9.0),
-    )
-    chart = risk_utility_map(points, "risk, %", recommended="best")
+    points = (choice("a", 3, 1.0, 1.0), choice("a", 5, 2.0, 1.0), choice("b", 3, 0.5, 9.0))
+    chart = risk_utility_map(points, recommended=points[0])
     circles = {each.find("title").text: each for each in ET.fromstring(chart).iter("circle")
                if each.find("title") is not None}  # fmt: skip
     kinds = {told.split(":")[0]: each.get("class") for told, each in circles.items()}
-    assert kinds == {"best": "point best", "worse": "point", "other": "point best"}
+    assert kinds == {"a, k = 3": "point best", "a, k = 5": "point", "b, k = 3": "point best"}
     assert chart.count('class="ring"') == 1
     assert_everything_is_inside(chart)
 
@@ -156,10 +156,10 @@ def test_the_map_fills_the_points_that_none_beats():
 figure = st.floats(0, 1e6)
 
 
-@given(st.lists(st.builds(Choice, st.just("a, k = 3"), st.just("a"), st.just(3), figure, figure)))
-@example([Choice("a, k = 3", "a", 3, 5e-324, 1.0)])
+@given(st.lists(st.builds(choice, st.just("a"), st.just(3), figure, figure)))
+@example([choice("a", 3, 5e-324, 1.0)])
 def test_any_points_can_be_mapped(points):
-    assert_everything_is_inside(risk_utility_map(points, "risk, %"))
+    assert_everything_is_inside(risk_utility_map(points))
 
 
 def test_a_constant_column():

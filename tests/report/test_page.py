@@ -69,7 +69,7 @@ def test_everything_told_is_on_the_page():
     told = [story.title, story.verdict_sentence, *story.guarantee, *story.limits, *story.done]
     told += [*story.notes, story.recipe, story.reproduce, story.software, story.made]
     told += [text for row in (*story.roles, *story.certificate) for text in row]
-    told += [figure.meaning for figure in story.figures]
+    told += [figure.description for figure, _ in story.figures]
     told += [label for label, _ in story.facts] + [each.name for each in story.attributes]
     for text in told:
         assert text in words
@@ -133,7 +133,7 @@ def test_names_are_shown_as_they_are_and_nothing_else(name):
 @settings(max_examples=25)
 @given(st.text(st.characters(), min_size=1))
 def test_any_text_can_be_written(tmp_path, text):
-    figure = replace(stories.FIGURES[0], name=text, value=text)
+    figure = replace(stories.FIGURES[0][0], title=text), text
     story = empty(notes=(text,), figures=(figure,), reproduce=text, made=text)
     page.write(story, tmp_path / "page.html")
     Reader((tmp_path / "page.html").read_text(encoding="utf-8"))
@@ -178,11 +178,11 @@ def test_the_comparison():
     text = page.render_comparison(comparison)
     reader = Reader(text)
     assert "http" not in text.replace("http-equiv", "")
-    for words in (comparison.title, *comparison.recommendation, *comparison.notes):
+    for words in (comparison.source, *comparison.recommendation, "age, income."):
         assert words in reader.words
-    assert reader.tags.count("tr") == len(comparison.rows) + 1
+    assert reader.tags.count("tr") == len(comparison.choices) + 1
     assert text.count('class="chosen"') == 1
-    nasty = replace(comparison, title=stories.NASTY, rows=(), points=(), recommendation=())
+    nasty = replace(comparison, source=stories.NASTY, choices=(), recommendation=())
     assert "script" not in Reader(page.render_comparison(nasty)).tags
 
 

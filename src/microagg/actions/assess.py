@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import watch
-from microagg.base.recipe import ReadingSettings
+from microagg.base.reading import Reading
 from microagg.columns.coded import Coded, encode
 from microagg.columns.summary import understood
 from microagg.release.assessment import Assessment, measure
@@ -45,7 +45,7 @@ def assess(
     kinds, orders: as in `Recipe`. sd: how close to the original is too close, in percent of a
     deviation. distance, importance: as in `microagg.measure.interval.satisfaction`.
     """
-    settings = ReadingSettings(**(reading or {})).as_reading()
+    settings = Reading(**(reading or {}))
     with watch("reading", progress) as advance:
         before = open_table(original, settings, advance=lambda share: advance(share / 2))
         after = open_table(released, settings, advance=lambda share: advance(0.5 + share / 2))

@@ -2,12 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from os import PathLike
-from pathlib import Path
 from typing import Any, Unpack
 
-import microagg
 from microagg.base.errors import OptionError
 from microagg.base.progress import silent, watch
 from microagg.base.recipe import Recipe, Settings, describe_settings
@@ -18,46 +14,8 @@ from microagg.engine.survey import Survey
 from microagg.grouping.methods import find
 from microagg.kernels.compiling import seconds_compiling
 from microagg.release.judging import MEASURED, assessed
+from microagg.report.comparison import Choice, Comparison
 from microagg.table.opening import open_table
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One method with one k, judged.
-
-    risk: percent of records that an intruder who knows the originals is expected to link to
-    themselves; None where no column has distances. method is the one used where "auto" was asked.
-    """
-
-    asked: str
-    method: str
-    k: int
-    groups: int
-    information_loss: float
-    risk: float | None
-    scoring_index: float | None
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Choices, and which one to take, in words."""
-
-    source: str
-    columns: tuple[str, ...]
-    choices: tuple[Choice, ...]
-    recommended: Choice
-    recommendation: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-    def report(self, path: str | PathLike[str]) -> None:
-        """Write a page with the table and a map of risk and loss, one HTML file."""
-        from microagg.report.page import write
-
-        write(_story(self), Path(path))
 
 
 @describe_settings(without=("k", "method"))
@@ -85,7 +43,7 @@ def compare(
         for k in dict.fromkeys(ks)
     ]
     with watch("opening", progress) as advance:
-        source = open_table(table, base.reading.as_reading(), base.quasi_identifiers, advance)
+        source = open_table(table, base.reading, base.quasi_identifiers, advance)
     engine = Memory(source, base, shares=True)
     survey = engine.survey(silent)
     choices = []
@@ -130,43 +88,9 @@ def _recommend(choices: list[Choice]) -> tuple[Choice, list[str]]:
             f"For k = {k} the method {least.asked} loses least: {least.information_loss:.2f} %"
             + ("." if least.risk is None else f", at {least.risk:.1f} % expected linkage.")
         )
-    best = min(choices, key=lambda choice: (choice.risk or 0.0) + choice.information_loss)
+    best = min(choices, key=lambda choice: sum(choice.place))
     words.append(
         f"Risk and loss together are least for {best.asked} with k = {best.k}. If a rule of yours "
         "fixes k, take the method that loses least for it."
     )
     return best, words
-
-
-def _story(comparison: Comparison) -> Any:
-    from microagg.report.comparison import Choice as Point
-    from microagg.report.comparison import Comparison as Story
-
-    def label(choice: Choice) -> str:
-        return f"{choice.asked}, k = {choice.k}"
-
-    return Story(
-        title=comparison.source,
-        points=tuple(
-            Point(label(choice), choice.asked, choice.k, choice.risk, choice.information_loss)
-            for choice in comparison.choices
-            if choice.risk is not None
-        ),
-        risk_name="expected linkage, %",
-        recommended=label(comparison.recommended),
-        recommendation=comparison.recommendation,
-        columns=("choice", "method", "groups", "information loss, %", "linkage, %", "seconds"),
-        rows=tuple(
-            (
-                label(choice),
-                choice.method,
-                choice.groups,
-                choice.information_loss,
-                choice.risk,
-                choice.seconds,
-            )
-            for choice in comparison.choices
-        ),
-        notes=(f"Protected columns: {', '.join(comparison.columns)}.",),
-        software=f"microagg {microagg.__version__}",
-    )

@@ -115,7 +115,14 @@ def estimate(
             k=recipe.k,
             seconds=_seconds(points, plan),
             megabytes=bytes_needed / 1e6,
-            notes=(*engine.notes, *_notes(plan)),
+            notes=(
+                *engine.notes,
+                *(
+                    f"{coding.name} has {coding.missing} missing values"
+                    for coding in plan.codings
+                    if coding.missing
+                ),
+            ),
         )
     finally:
         engine.close()
@@ -144,14 +151,6 @@ def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
         return times[0] * plan.rows / sizes[0]
     growth = np.log(max(times[1], 1e-4) / max(times[0], 1e-4)) / np.log(sizes[1] / sizes[0])
     return float(cells * times[1] * (within / sizes[1]) ** float(np.clip(growth, 1.0, 2.0)))
-
-
-def _notes(plan: Plan) -> list[str]:
-    return [
-        f"{coding.name} has {coding.missing} missing values"
-        for coding in plan.codings
-        if coding.missing
-    ]
 
 
 def _rounded(value: float) -> str:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from microagg.base.errors import MicroaggError
 from microagg.base.progress import watch
-from microagg.base.recipe import ReadingSettings
+from microagg.base.reading import Reading
 from microagg.columns.coded import Coded, encode
 from microagg.table.classes import count_classes
 from microagg.table.opening import Opened, open_table
@@ -74,7 +74,7 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
 
     Roles are guessed from names and values: a suggestion to think about, not a decision.
     """
-    settings = ReadingSettings(**reading).as_reading()
+    settings = Reading(**reading)
     with watch("reading", progress) as advance:
         source = open_table(table, settings, advance=advance)
     columns = tuple(_view(source, name) for name in source.frame.names)

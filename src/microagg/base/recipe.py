@@ -8,41 +8,20 @@ import tomllib
 from collections.abc import Callable, Container, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypedDict, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_type_hints
 
 import tomli_w
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from microagg.base import texts
 from microagg.base.errors import OptionError
 from microagg.base.files import whole_file
-from microagg.base.reading import MISSING_VALUES, Reading
+from microagg.base.reading import Model, Names, Reading
+from microagg.base.texts import Spelled
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Spelled(NamedTuple):
-    """How a setting is written where settings are text, as on a command line.
-
-    parse: makes its value of texts; None where it is one plain number, word or yes.
-    flag: a short name. name: the long one, if not that of the setting.
-    """
-
-    parse: texts.Parse | None = None
-    flag: str | None = None
-    name: str | None = None
-
-
-def _as_names(value: Any) -> Any:
-    """One name may stand for a list of one; what lists several may be any sequence."""
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, set | frozenset):
-        # The order of a set differs from one run to the next, that of a release must not.
-        return tuple(sorted(value, key=str))
-    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, dict) else value
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -65,40 +44,13 @@ def _plain(value: Any) -> Any:
     )
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
 Option = Annotated[Any, BeforeValidator(_plain)]
 Places = Annotated[int, Field(ge=-15, le=15)]
 # A number for all, or the name of a column that has one for each record.
 Preference = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] | str
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
-
-
-class ReadingSettings(_Model):
-    """How the input is read; see `microagg.base.reading.Reading`."""
-
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        default=None, description="Of a text file; found out otherwise."
-    )
-    encoding: str | None = Field(default=None, description="Of a text file; found out otherwise.")
-    decimal: Literal[".", ","] | None = Field(
-        default=None, description='"." or ","; found out otherwise.'
-    )
-    missing_values: Annotated[Names, Spelled(texts.as_written)] = Field(
-        default=MISSING_VALUES, description="Texts that mean missing, besides an empty field."
-    )
-    sheet: str | None = Field(default=None, description="The sheet of a workbook; else the first.")
-    query: str | None = Field(
-        default=None, description="What to ask the database, instead of a table."
-    )
-
-    def as_reading(self) -> Reading:
-        return Reading(**self.model_dump())
-
-
-class Recipe(_Model):
+class Recipe(Model):
     """Every setting of a release. The same input and the same recipe give the same release."""
 
     k: Annotated[int, BeforeValidator(_no_truth_value), Spelled(flag="-k")] = Field(
@@ -186,7 +138,7 @@ class Recipe(_Model):
         "global", description="Proximity: global or local."
     )
     relative: bool = Field(False, description="Proximity: distances are shares of the value.")
-    reading: ReadingSettings = Field(ReadingSettings(), description="How the input is read.")
+    reading: Reading = Field(Reading(), description="How the input is read.")
 
     def __init__(self, **settings: Any) -> None:
         try:
@@ -320,7 +272,7 @@ class Settings(TypedDict, total=False):
     alpha: float
     solution: Literal["global", "local"]
     relative: bool
-    reading: Mapping[str, Any] | ReadingSettings
+    reading: Mapping[str, Any] | Reading
 
 
 def describe_settings(*, without: Container[str] = ()) -> Callable[[Function], Function]:
@@ -409,7 +361,7 @@ def _sentence(error: ErrorDetails) -> str:
     ]
     name = ".".join(where) or "the recipe"
     if error["type"] == "extra_forbidden":
-        fields = ReadingSettings.model_fields if where[0] == "reading" else Recipe.model_fields
+        fields = Reading.model_fields if where[0] == "reading" else Recipe.model_fields
         near = difflib.get_close_matches(where[-1], fields, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
         return f"there is no setting {name!r}; {hint}"

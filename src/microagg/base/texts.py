@@ -6,12 +6,24 @@ the sentence that refuses them.
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from microagg.base.errors import OptionError
 
 Parse = Callable[[Sequence[str], str], Any]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+class Spelled(NamedTuple):
+    """How a setting is written where settings are text, as on a command line.
+
+    parse: makes its value of texts; None where it is one plain number, word or yes.
+    flag: a short name. name: the long one, if not that of the setting.
+    """
+
+    parse: Parse | None = None
+    flag: str | None = None
+    name: str | None = None
 
 
 def one(texts: Sequence[str], _option: str) -> Any:

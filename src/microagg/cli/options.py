@@ -10,7 +10,9 @@ import typer
 from pydantic.fields import FieldInfo
 
 from microagg.base.errors import OptionError
-from microagg.base.recipe import ReadingSettings, Recipe, Spelled
+from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
+from microagg.base.texts import Spelled
 
 Command = Callable[..., None]
 
@@ -122,8 +124,8 @@ def setting_options() -> list[SettingOption]:
         option
         for setting, field in Recipe.model_fields.items()
         for option in (
-            [SettingOption(setting, *each) for each in ReadingSettings.model_fields.items()]
-            if field.annotation is ReadingSettings
+            [SettingOption(setting, *each) for each in Reading.model_fields.items()]
+            if field.annotation is Reading
             else [SettingOption(setting, setting, field)]
         )
     ]

@@ -36,21 +36,18 @@ def interval_disclosure(
     share = width / 100.0
     shares = np.zeros(pair.columns.size)
 
-    def judge(a: int) -> None:
-        line, twin = pair.original[a], pair.released[a]
-        if basis == "rank":
-            ascending = np.sort(line)
-            line, twin = _ranks(line, ascending), _ranks(twin, ascending)
-            reach = 2.0 * share * pair.n
-        else:
-            unit = pair.deviations[a] if basis == "deviation" else line.max() - line.min()
-            reach = share * unit
-        twin = twin if links is None else twin[links]
-        shares[a] = 100.0 * float((np.abs(line - twin) <= reach).mean())
-
     def judge_every_other(first: int) -> None:
         for a in range(first, pair.columns.size, 2):
-            judge(a)
+            line, twin = pair.original[a], pair.released[a]
+            if basis == "rank":
+                ascending = np.sort(line)
+                line, twin = _ranks(line, ascending), _ranks(twin, ascending)
+                reach = 2.0 * share * pair.n
+            else:
+                unit = pair.deviations[a] if basis == "deviation" else line.max() - line.min()
+                reach = share * unit
+            twin = twin if links is None else twin[links]
+            shares[a] = 100.0 * float((np.abs(line - twin) <= reach).mean())
 
     run_both(lambda: judge_every_other(0), lambda: judge_every_other(1))
     return pair.by_column(shares)

@@ -86,18 +86,14 @@ SHUFFLED = Rows(
 )
 
 
-def one_width(width: int, _groups: int) -> int:
-    """The sensitivity of sums that together change no more than one value can."""
-    return width
-
-
 @dataclass(frozen=True)
 class PrivateMethod:
     """A way to release a table.
 
     group: a partition for each column.
     cost: the error to expect of groups of one size, from public knowledge only.
-    sensitivity: of all group sums of a column of this width, in this number of groups.
+    sensitivity: of all group sums of a column of this width, in this number of groups; mostly they
+        change together no more than one value can.
     sizes: what is said of the group size {k}, which is public.
     only_k: the one group size there is, where there is no choice.
     groups_adapt: groups depend on epsilon, and k is their least size only.
@@ -111,7 +107,7 @@ class PrivateMethod:
     cost: Callable[[Setting], PowerCost]
     definition: Definition
     rows: Rows
-    sensitivity: Callable[[int, int], int] = one_width
+    sensitivity: Callable[[int, int], int] = lambda width, _groups: width
     sizes: str = "the group size k ({k}), "
     only_k: int | None = None
     groups_adapt: bool = False

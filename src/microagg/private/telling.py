@@ -13,23 +13,23 @@ from microagg.report.story import Story
 
 def story_of(guarantee: Guarantee, table: pa.Table) -> Story:
     """What the report says of a noisy table."""
-    columns = [
-        encode(name, table[name].combine_chunks(), _kind(table[name].type))
-        for name in table.column_names
-    ]
+    columns = []
+    for name in table.column_names:
+        array = table[name].combine_chunks()
+        kind = "continuous" if pa.types.is_floating(array.type) else "nominal"
+        columns.append(encode(name, array, kind))
     linked = "linked" if guarantee.rows_linked else "not linked"
-    private = guarantee.private and not guarantee.bounds_leaked
     return Story(
         title="Private release",
         public=True,
-        verdict=private,
+        verdict=guarantee.private,
         verdict_sentence=(
             f"{guarantee.definition[0].upper()}{guarantee.definition[1:]}, epsilon = "
             f"{guarantee.epsilon:g}."
-            if private
+            if guarantee.private
             else "This release is not private: see below. Do not publish it."
         ),
-        verdict_title="Noise was added" if private else "Not private",
+        verdict_title="Noise was added" if guarantee.private else "Not private",
         guarantee=guarantee.paragraphs,
         limits=tuple(f"{point[0].upper()}{point[1:]}." for point in guarantee.not_protected),
         facts=(
@@ -59,7 +59,3 @@ def story_of(guarantee: Guarantee, table: pa.Table) -> Story:
         software=f"microagg {microagg.__version__}",
         made=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-def _kind(kind: pa.DataType) -> str:
-    return "continuous" if pa.types.is_floating(kind) else "nominal"

@@ -161,11 +161,12 @@ def _changed(before: Coded, after: Coded) -> float:
 def _counts(
     confidential: Sequence[Coded], labels: NDArray[np.int64]
 ) -> dict[str, ConfidentialCounts]:
-    counts = {}
-    for column in confidential:
-        counts[column.name] = ConfidentialCounts(ordered=column.numeric)
-        counts[column.name].add(column.values, labels, column.missing)
-    return counts
+    return {
+        column.name: ConfidentialCounts(
+            column.values, labels, column.missing, ordered=column.numeric
+        )
+        for column in confidential
+    }
 
 
 def _complete_numbers(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[list[str], Pair | None]:

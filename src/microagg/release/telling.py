@@ -1,6 +1,7 @@
 """The story of a release, in words for the person who must decide about it."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,8 @@ from microagg.aggregation.values import find_aggregate
 from microagg.base.recipe import Recipe
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
-from microagg.report.story import Figure, Story
+from microagg.measure.figures import FIGURES, Figure
+from microagg.report.story import Story
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -107,27 +109,19 @@ def _facts(release: "Release", public: bool) -> tuple[tuple[str, str | float], .
     return tuple(facts)
 
 
-def _figures(release: "Release") -> tuple[Figure, ...]:
-    told = [
-        Figure(
-            "Information loss",
-            f"{release.certificate.information_loss:.2f} %",
-            "The share of the variation in the protected columns that is gone: 0 is no change, "
-            "100 is one value for all.",
-            "lower",
-            "utility",
-        )
-    ]
-    measured = release.assessment
-    if measured is None:
-        return tuple(told)
-    # The loss of all columns is above, that of numbers alone would only confuse.
-    told += [
-        Figure(figure.title, value, figure.description, figure.better, figure.group)
-        for figure, value in measured.shown()
-        if figure.name != "loss"
-    ]
-    return tuple(told)
+def _figures(release: "Release") -> tuple[tuple[Figure, str], ...]:
+    """The loss of all columns in the place of that of numbers alone, which would only confuse."""
+    loss = replace(
+        next(figure for figure in FIGURES if figure.name == "loss"),
+        title="Information loss",
+        description="The share of the variation in the protected columns that is gone: 0 is no "
+        "change, 100 is one value for all.",
+    )
+    measured = [] if release.assessment is None else release.assessment.shown()
+    return (
+        (loss, f"{release.certificate.information_loss:.2f} %"),
+        *((figure, value) for figure, value in measured if figure.name != "loss"),
+    )
 
 
 def _done(release: "Release", public: bool) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ import math
 from collections.abc import Sequence
 
 from microagg.columns.told import Bar, Correlations, Pair
-from microagg.report.axes import round_ticks
-from microagg.report.numbers import difference, number
+from microagg.report.numbers import difference, number, round_ticks
 from microagg.report.svg import Svg, drawing, element, shorten, text
 
 WIDTH = 290.0
@@ -229,17 +228,13 @@ def _ranges(sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
     """Sizes one by one, or where there are many, in equal ranges that leave none out."""
     if len(sizes) <= _MOST_SIZES:
         return [(number(size), count) for size, count in sizes]
-    least, width = sizes[0][0], -(-(sizes[-1][0] - sizes[0][0] + 1) // _MOST_SIZES)
-    counts = [0] * -(-(sizes[-1][0] - least + 1) // width)
-    for size, count in sizes:
-        counts[(size - least) // width] += count
-    if width == 1:
-        return [(number(least + i), count) for i, count in enumerate(counts)]
-    starts = [least + width * i for i in range(len(counts))]
-    return [
-        (f"{start}{_TO}{start + width - 1}", count)
-        for start, count in zip(starts, counts, strict=True)
-    ]
+    least, most = sizes[0][0], sizes[-1][0]
+    width = -(-(most - least + 1) // _MOST_SIZES)
+    ranges = {}
+    for start in range(least, most + 1, width):
+        last = start + width - 1
+        ranges[f"{start}{_TO}{last}"] = sum(count for size, count in sizes if start <= size <= last)
+    return list(ranges.items())
 
 
 def _histogram_in_words(bars: Sequence[Bar]) -> str:
@@ -252,10 +247,9 @@ def _histogram_in_words(bars: Sequence[Bar]) -> str:
 
 
 def _categories_in_words(bars: Sequence[Bar]) -> str:
-    lines = []
-    for bar in bars:
-        line = f"{bar.label}: {number(bar.after)}"
-        if bar.before is not None:
-            line += f", in the original {number(bar.before)}"
-        lines.append(line)
+    lines = (
+        f"{bar.label}: {number(bar.after)}"
+        + ("" if bar.before is None else f", in the original {number(bar.before)}")
+        for bar in bars
+    )
     return "; ".join(lines) + "."

@@ -1,38 +1,60 @@
-"""What a page that compares several ways to protect one table says, as plain data."""
+"""Several ways to protect one table, judged side by side: what the page about them says."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to protect the table, judged: the lower both figures, the better."""
+    """One method with one k, judged.
 
-    label: str
+    risk: percent of records that an intruder who knows the originals is expected to link to
+    themselves; None where no column has distances. method is the one used where "auto" was asked.
+    """
+
+    asked: str
     method: str
     k: int
-    risk: float
-    loss: float
+    groups: int
+    information_loss: float
+    risk: float | None
+    scoring_index: float | None
+    seconds: float
+
+    @property
+    def label(self) -> str:
+        """What tells it from the others."""
+        return f"{self.asked}, k = {self.k}"
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """Loss and risk: the lower both, the better."""
+        return self.information_loss, self.risk or 0.0
 
     def beats(self, other: "Choice") -> bool:
         """Whether it is nowhere worse and somewhere better."""
-        no_worse = self.risk <= other.risk and self.loss <= other.loss
-        return no_worse and (self.risk, self.loss) != (other.risk, other.loss)
+        (loss, risk), (their_loss, their_risk) = self.place, other.place
+        return loss <= their_loss and risk <= their_risk and self.place != other.place
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Comparison:
-    """Everything the page of one comparison says.
+    """Choices, and which one to take, in words."""
 
-    columns, rows: a table whose first column names its rows. recommended: the label of a point.
-    """
+    source: str
+    columns: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    recommended: Choice
+    recommendation: tuple[str, ...]
 
-    title: str
-    points: tuple[Choice, ...]
-    risk_name: str
-    recommended: str | None = None
-    recommendation: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str | float | None, ...], ...] = ()
-    notes: tuple[str, ...] = ()
-    software: str = ""
-    made: str = ""
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a page with the table and a map of risk and loss, one HTML file."""
+        from microagg.report.page import write
+
+        write(self, Path(path))

@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from microagg.report.axes import round_ticks
 from microagg.report.comparison import Choice
-from microagg.report.numbers import number
+from microagg.report.numbers import number, round_ticks
 from microagg.report.svg import Svg, drawing, element, shorten, text
 
 _WIDTH, _HEIGHT = 680.0, 440.0
 _LEFT, _RIGHT, _TOP, _BASE = 52.0, 660.0, 34.0, 388.0
 _LETTER, _LINE = 6.4, 13.0
-_LOSS = "information loss, %"
+_LOSS, _RISK = "information loss, %", "expected linkage, %"
 # A percentage below this is none: an axis needs some length.
 _NOTHING = 1e-12
 # Where a label may stand about its point: (sideways, down, anchor).
@@ -29,43 +28,40 @@ _AROUND = (
 Box = tuple[float, float, float, float]
 
 
-def risk_utility_map(
-    points: Sequence[Choice], risk_name: str, recommended: str | None = None
-) -> Svg:
+def risk_utility_map(points: Sequence[Choice], recommended: Choice | None = None) -> Svg:
     """Each choice at its loss (across) and risk (up): the nearer the lower left corner the better.
 
     Points that no other beats are filled; one method's points are joined in the order of k. Labels
     that find no free place are left out: the table has them all.
     """
-    most_loss = _room(point.loss for point in points)
-    most_risk = _room(point.risk for point in points)
+    most_loss = _room(point.place[0] for point in points)
+    most_risk = _room(point.place[1] for point in points)
 
     def place(point: Choice) -> tuple[float, float]:
-        across = _LEFT + (_RIGHT - _LEFT) * point.loss / most_loss
-        return across, _BASE - (_BASE - _TOP) * point.risk / most_risk
+        loss, risk = point.place
+        across = _LEFT + (_RIGHT - _LEFT) * loss / most_loss
+        return across, _BASE - (_BASE - _TOP) * risk / most_risk
 
     best = [point for point in points if not any(other.beats(point) for other in points)]
-    marks = _axes(most_loss, most_risk, risk_name)
-    by_method = sorted(points, key=lambda point: (point.method, point.k))
-    for _, family in groupby(by_method, key=lambda point: point.method):
+    marks = _axes(most_loss, most_risk)
+    by_method = sorted(points, key=lambda point: (point.asked, point.k))
+    for _, family in groupby(by_method, key=lambda point: point.asked):
         path = " ".join(f"{x:.2f},{y:.2f}" for x, y in map(place, family))
         marks.append(element("polyline", points=path, class_="family"))
-    taken: list[Box] = [_around(*place(point)) for point in points]
-    order = sorted(points, key=lambda point: (point.label != recommended, point not in best))
+    taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in map(place, points)]
+    order = sorted(points, key=lambda point: (point != recommended, point not in best))
     labels = []
     for point in order:
         x, y = place(point)
-        if point.label == recommended:
+        if point == recommended:
             marks.append(element("circle", cx=x, cy=y, r=9, class_="ring"))
-        told = element(
-            "title",
-            f"{point.label}: {risk_name} {number(point.risk)}, {_LOSS} {number(point.loss)}",
-        )
+        loss, risk = map(number, point.place)
+        told = element("title", f"{point.label}: {_RISK} {risk}, {_LOSS} {loss}")
         kind = "point best" if point in best else "point"
         marks.append(element("circle", told, cx=x, cy=y, r=4.5, class_=kind))
         strong = "tick map-label strong" if point in best else "tick map-label"
         labels += _label(x, y, shorten(point.label, 28), strong, taken)
-    names = ", ".join(point.label for point in sorted(best, key=lambda point: point.loss))
+    names = ", ".join(point.label for point in sorted(best, key=lambda point: point.place))
     words = f"{len(points)} choices. No other choice is better in both figures than: {names}."
     return drawing(_WIDTH, _HEIGHT, "Risk and loss", words, *marks, *labels, most=1.3)
 
@@ -74,7 +70,7 @@ def _room(values: Iterable[float]) -> float:
     return max((value for value in values if value > _NOTHING), default=1.0) * 1.08
 
 
-def _axes(most_loss: float, most_risk: float, risk_name: str) -> list[Svg]:
+def _axes(most_loss: float, most_risk: float) -> list[Svg]:
     marks = []
     values, decimals = round_ticks(0.0, most_loss, 7)
     for value in values:
@@ -87,7 +83,7 @@ def _axes(most_loss: float, most_risk: float, risk_name: str) -> list[Svg]:
         marks.append(element("line", x1=_LEFT, x2=_RIGHT, y1=y, y2=y, class_="grid"))
         marks.append(text(_LEFT - 8, y + 4, number(value, decimals), "end"))
     marks.append(element("line", x1=_LEFT, x2=_RIGHT, y1=_BASE, y2=_BASE, class_="axis"))
-    marks.append(text(0, 14, f"↑ {risk_name}", class_="tick strong"))
+    marks.append(text(0, 14, f"↑ {_RISK}", class_="tick strong"))
     marks.append(text(_RIGHT, _BASE + 42, f"{_LOSS} →", "end", "tick strong"))
     marks.append(text(_LEFT + 8, _BASE - 9, "better", class_="tick faint"))
     return marks
@@ -104,10 +100,6 @@ def _label(x: float, y: float, words: str, class_: str, taken: list[Box]) -> lis
             taken.append(box)
             return [text(x + sideways, y + down, words, anchor, class_)]
     return []
-
-
-def _around(x: float, y: float) -> Box:
-    return x - 5, y - 5, x + 5, y + 5
 
 
 def _overlap(one: Box, other: Box) -> bool:

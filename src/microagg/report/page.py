@@ -1,11 +1,13 @@
 """One HTML file that a person can read, print, file and send: nothing in it is fetched."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import microagg
 from microagg.base.files import whole_file
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
@@ -18,6 +20,8 @@ from microagg.report.svg import Svg
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+# What HTML forbids, which column names may well contain.
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # The sections of a release's page in their order; one without content is left out. Each has a
 # template of its own, named like its anchor.
 _SECTIONS: tuple[tuple[str, str, Callable[[Story], Any]], ...] = (
@@ -41,8 +45,11 @@ def render(story: Story) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """The page that compares several ways to protect a table."""
-    columns = zip(*comparison.rows, strict=True)
-    return _fill("comparison.html", page=comparison, decimals=list(map(_decimals, columns)))
+    decimals = {
+        figure: _decimals([getattr(choice, figure) for choice in comparison.choices])
+        for figure in ("information_loss", "risk", "seconds")
+    }
+    return _fill("comparison.html", page=comparison, decimals=decimals)
 
 
 def write(page: Story | Comparison, path: Path | str) -> None:
@@ -62,14 +69,15 @@ def _column_chart(attribute: Attribute) -> Svg | None:
     return charts.histogram(attribute.name, attribute.bars, dates=kind.labelled)
 
 
-def _decimals(column: Sequence[float | str | None]) -> int | None:
+def _decimals(column: Sequence[float | None]) -> int | None:
     """Decimals that suit all numbers of a column, so that they stand in line."""
-    sizes = [abs(cell) for cell in column if isinstance(cell, float) and math.isfinite(cell)]
+    sizes = [abs(cell) for cell in column if cell is not None and math.isfinite(cell)]
     return numbers.decimals_for(max(sizes, default=None))
 
 
 def _fill(template: str, **told: Any) -> str:
-    return _printable(_environment().get_template(template).render(**told))
+    text = _environment().get_template(template).render(**told)
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text.encode("utf-8", "replace").decode())
 
 
 @cache
@@ -96,15 +104,6 @@ def _environment() -> "Environment":
         group_sizes=charts.group_sizes,
         heat_cells=charts.heat_cells,
         risk_utility_map=risk_utility_map,
+        software=f"microagg {microagg.__version__}",
     )
     return environment
-
-
-def _printable(text: str) -> str:
-    """Without the characters HTML and UTF-8 forbid, which column names may well contain."""
-    return "".join(
-        letter
-        if letter in "\n\t" or (letter >= " " and not "\x7f" <= letter <= "\x9f")
-        else "\N{REPLACEMENT CHARACTER}"
-        for letter in text.encode("utf-8", "replace").decode("utf-8")
-    )

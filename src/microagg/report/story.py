@@ -5,21 +5,10 @@ told; `None` stands for what is not known or not to be told.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from microagg.base.errors import OptionError
 from microagg.columns.told import Attribute, Correlations
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measure of the release, and what it means in plain words."""
-
-    name: str
-    value: str | float
-    meaning: str
-    better: Literal["lower", "higher"] | None
-    group: Literal["risk", "utility", "satisfaction"]
+from microagg.measure.figures import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +20,7 @@ class Story:
     facts: (label, key number); numbers are formatted by the page, text is kept as it is.
     guarantee, limits, notes: paragraphs; done: what was done, step by step.
     roles: (column, role, treatment); certificate: (label, value); group_sizes: (records in a group,
-    groups of that size). recipe is TOML, reproduce a command.
+    groups of that size); figures: each with its value. recipe is TOML, reproduce a command.
     """
 
     title: str
@@ -44,7 +33,7 @@ class Story:
     done: tuple[str, ...] = ()
     roles: tuple[tuple[str, str, str], ...] = ()
     group_sizes: tuple[tuple[int, int], ...] = ()
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[tuple[Figure, str], ...] = ()
     attributes: tuple[Attribute, ...] = ()
     correlations: Correlations | None = None
     notes: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ def take(path):
 def opened(source, work=None, *, resume=False, range_rows=RANGE_ROWS, **settings):
     """The engine for a file."""
     recipe = Recipe(**settings)
-    stream = open_stream(source, recipe.reading.as_reading(), typed=recipe.quasi_identifiers)
+    stream = open_stream(source, recipe.reading, typed=recipe.quasi_identifiers)
     return Disk(stream, recipe, work, resume=resume, range_rows=range_rows)
 
 

@@ -89,7 +89,7 @@ class Spark:
         except BaseException:
             self.close()
             raise
-        stream, reading = source.stream, recipe.reading.as_reading()
+        stream, reading = source.stream, recipe.reading
         plain = Origin(source.name, source.form, reading, path=source.path)
         # The layout of Parquet files is their schema, which Spark tells in its own types.
         self.origin = plain if stream is None or stream.origin.format.tells_types else stream.origin

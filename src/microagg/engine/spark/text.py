@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.base.recipe import ReadingSettings
+from microagg.base.reading import Reading
 from microagg.engine.spark.tasks import KEY, TIE, to_microseconds
 from microagg.table.formats import FORMATS
 from microagg.table.formats.format import Parts
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 _CSV = FORMATS["csv"]
 
 
-def read_texts(session: "SparkSession", address: str, reading: ReadingSettings) -> "DataFrame":
+def read_texts(session: "SparkSession", address: str, reading: Reading) -> "DataFrame":
     """A text file that is not at hand, or a folder of them: all columns are text."""
     delimiter = reading.delimiter or _CSV.layout_for(Path(address), None, None).delimiter
     return _texts(session, address, delimiter, reading.encoding or "utf-8")
 
 
 def read_file(
-    session: "SparkSession", path: Path, reading: ReadingSettings, typed: tuple[str, ...]
+    session: "SparkSession", path: Path, reading: Reading, typed: tuple[str, ...]
 ) -> tuple["DataFrame", Stream]:
     """A text file on this machine: its columns by place, the numbers of its rows, and what it is.
 
     It is looked over here, which settles what the columns are that are to be understood. A record
     must stand in one line.
     """
-    stream = open_stream(path, reading.as_reading(), typed)
+    stream = open_stream(path, reading, typed)
     frame = _texts(session, str(path), stream.layout.delimiter, stream.layout.encoding)
     if frame.columns != stream.schema.names:
         raise InputError(f"Spark reads other columns in {path.name} than stand in its first line")

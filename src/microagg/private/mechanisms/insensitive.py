@@ -36,10 +36,6 @@ def _group(task: Task) -> list[Partition]:
     return [line] * len(task.ranges)
 
 
-def _sensitivity(width: int, groups: int) -> int:
-    return width * groups
-
-
 def _cost(setting: Setting) -> PowerCost:
     """The line narrows down one direction in d only; n / k groups scale the noise by n / k."""
     n, d = setting.n, len(setting.widths)
@@ -56,5 +52,5 @@ METHOD = PrivateMethod(
     _cost,
     STANDARD,
     GROUPED,
-    _sensitivity,
+    sensitivity=lambda width, groups: width * groups,
 )

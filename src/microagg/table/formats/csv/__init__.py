@@ -141,7 +141,7 @@ class Csv(Format):
         self, layout: CsvLayout, numbers: Sequence[str]
     ) -> tuple[Reading, Sequence[str]]:
         """Numbers take a third of the memory that their texts would; all else stays text."""
-        return replace(reading_of(layout), missing_values=()), numbers
+        return reading_of(layout).model_copy(update={"missing_values": ()}), numbers
 
     def readable(self, array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
         """Texts with decimal points, and missing where a text that stands for it says so."""

@@ -85,7 +85,8 @@ class CsvLayout:
 
 def reading_of(layout: CsvLayout) -> Reading:
     """How to read a file that was written with this layout."""
-    return Reading(layout.delimiter, layout.encoding, layout.decimal, layout.missing_values)
+    said = ("delimiter", "encoding", "decimal", "missing_values")
+    return Reading(**{name: getattr(layout, name) for name in said})
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def outline(path: Path, reading: Reading) -> Outline:
 
     A file that is not text, or has no usable line of column names, is refused.
     """
-    _check_settings(reading)
+    _check_delimiter(reading.delimiter)
     with path.open("rb") as file:
         head = file.read(16)
     other = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
@@ -155,15 +156,12 @@ def outline(path: Path, reading: Reading) -> Outline:
     return Outline(path.name, text.sha256, text.length, layout, names, notes)
 
 
-def _check_settings(reading: Reading) -> None:
-    delimiter, decimal = reading.delimiter, reading.decimal
+def _check_delimiter(delimiter: str | None) -> None:
     if delimiter is not None and not re.fullmatch(r"[\t !#-,/:-@[-`{-~]", delimiter):
         raise OptionError(
             f"delimiter {delimiter!r} is not possible; "
             "it must be one plain character such as a comma, semicolon or tab"
         )
-    if decimal not in (None, ".", ","):
-        raise OptionError(f"decimal {decimal!r} is not possible; it must be a point or a comma")
 
 
 def _encoding_named(name: str, mark: str | None) -> str:
