@@ -469,7 +469,9 @@ def test_a_surprise_does_not_quote_what_the_error_says(tmp_path, monkeypatch):
     monkeypatch.setattr("microagg.actions.publish.protect", fail)
     done = microagg("protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path)
     assert done.code == 2
-    assert done.err.startswith("microagg: something happened that should not: KeyError in test_commands")
+    assert done.err.startswith(
+        "microagg: something happened that should not: KeyError in test_commands"
+    )
     assert "Smith" not in done.err
     assert done.err.count("\n") == 1
 

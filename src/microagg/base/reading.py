@@ -1,11 +1,14 @@
 """What may be said about reading a table."""
 
+import difflib
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from microagg.base import texts
+from microagg.base.errors import OptionError
 
 # What people write where a value is missing. An empty field always counts as one.
 MISSING_VALUES = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
@@ -29,6 +32,18 @@ class Model(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as failure:
+            # Of the members of a union, the one that went deepest is the one that was meant.
+            # And a misspelt name, which leaves the right one missing, is the better news.
+            deepest = max(
+                failure.errors(),
+                key=lambda error: (error["type"] == "extra_forbidden", len(error["loc"])),
+            )
+            raise OptionError(_sentence(deepest, type(self).model_fields)) from None
+
 
 class Reading(Model):
     """How to read a file or a database; what is not said is found out."""
@@ -47,3 +62,27 @@ class Reading(Model):
     query: str | None = Field(
         default=None, description="What to ask the database, instead of a table."
     )
+
+
+def _sentence(error: ErrorDetails, fields: Iterable[str]) -> str:
+    """Pydantic's first complaint as one sentence."""
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    # Places inside a union carry the names of its members, which nobody wrote.
+    where = [
+        part
+        for part in error["loc"]
+        if isinstance(part, str) and part.isidentifier() and part not in ("bool", "float", "str")
+    ]
+    name = ".".join(where) or "the recipe"
+    if error["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(where[-1], list(fields), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
+        return f"there is no setting {name!r}; {hint}"
+    if error["type"] == "missing" or (name == "quasi_identifiers" and error["type"] == "too_short"):
+        return (
+            f"{name} must be given: the columns others may know, which are to be protected; "
+            "`microagg inspect` suggests some"
+        )
+    message = error["msg"][0].lower() + error["msg"][1:]
+    return f"{name}: {message}, but {error['input']!r:.60} arrived"

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_type_hints
 
 import tomli_w
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
 
 from microagg.base import texts
 from microagg.base.errors import OptionError
@@ -139,18 +138,6 @@ class Recipe(Model):
     )
     relative: bool = Field(False, description="Proximity: distances are shares of the value.")
     reading: Reading = Field(Reading(), description="How the input is read.")
-
-    def __init__(self, **settings: Any) -> None:
-        try:
-            super().__init__(**settings)
-        except ValidationError as failure:
-            # Of the members of a union, the one that went deepest is the one that was meant.
-            # And a misspelt name, which leaves the right one missing, is the better news.
-            deepest = max(
-                failure.errors(),
-                key=lambda error: (error["type"] == "extra_forbidden", len(error["loc"])),
-            )
-            raise OptionError(_sentence(deepest)) from None
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -347,28 +334,3 @@ def _check_named(recipe: Recipe) -> None:
                 raise OptionError(
                     f"{setting} names {name!r}, which is not among quasi_identifiers; {hint}"
                 )
-
-
-def _sentence(error: ErrorDetails) -> str:
-    """Pydantic's first complaint as one sentence."""
-    if error["type"] == "value_error":
-        return str(error["ctx"]["error"])
-    # Places inside a union carry the names of its members, which nobody wrote.
-    where = [
-        part
-        for part in error["loc"]
-        if isinstance(part, str) and part.isidentifier() and part not in ("bool", "float", "str")
-    ]
-    name = ".".join(where) or "the recipe"
-    if error["type"] == "extra_forbidden":
-        fields = Reading.model_fields if where[0] == "reading" else Recipe.model_fields
-        near = difflib.get_close_matches(where[-1], fields, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
-        return f"there is no setting {name!r}; {hint}"
-    if error["type"] == "missing" or (name == "quasi_identifiers" and error["type"] == "too_short"):
-        return (
-            f"{name} must be given: the columns others may know, which are to be protected; "
-            "`microagg inspect` suggests some"
-        )
-    message = error["msg"][0].lower() + error["msg"][1:]
-    return f"{name}: {message}, but {error['input']!r:.60} arrived"
