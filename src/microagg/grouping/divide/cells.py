@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
+from microagg.grouping.divide.blocks import join_smallest
 from microagg.grouping.divide.reduce import find_axes
 from microagg.kernels.compiling import kernel
 
@@ -40,20 +41,22 @@ class CellTree:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers; as JSON they come back to the last bit."""
-        return {name: getattr(self, name).tolist() for name in _KINDS}
+        return {name: array.tolist() for name, array in vars(self).items()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """The tree that `to_dict` wrote down."""
         try:
-            arrays: dict[str, NDArray[Any]] = {
-                name: np.array(plain[name], kind) for name, kind in _KINDS.items()
-            }
-            d, splits, leaves = arrays["centre"].size, arrays["cuts"].size, arrays["cells"].size
-            shapes = ((d,), (splits, d), (splits,), (splits, 2), (leaves, d), (leaves,))
-            for name, shape in zip(_KINDS, shapes, strict=True):
-                arrays[name] = arrays[name].reshape(shape)
-            children = arrays["children"]
+            d, splits, leaves = (len(plain[name]) for name in ("centre", "cuts", "cells"))
+            children = np.array(plain["children"], np.int64).reshape(splits, 2)
+            tree = cls(
+                np.array(plain["centre"], np.float64),
+                np.array(plain["weights"], np.float64).reshape(splits, d),
+                np.array(plain["cuts"], np.float64),
+                children,
+                np.array(plain["middles"], np.float64).reshape(leaves, d),
+                np.array(plain["cells"], np.int64),
+            )
             expected = [*range(-leaves, 0), *range(1, splits)]
             below = (children < 0) | (children > np.arange(splits)[:, None])
             sound = leaves == 1 and splits == 0
@@ -62,17 +65,7 @@ class CellTree:
             sound = False
         if not sound:
             raise InputError("the saved plan of cells is damaged; plan the cells anew") from None
-        return cls(**arrays)
-
-
-_KINDS: dict[str, type] = {
-    "centre": np.float64,
-    "weights": np.float64,
-    "cuts": np.float64,
-    "children": np.int64,
-    "middles": np.float64,
-    "cells": np.int64,
-}
+        return tree
 
 
 def plan_cells(
@@ -169,25 +162,14 @@ def merge_small(
     middles /= parts[:, None]
     home = np.arange(tree.n_cells)
     # Children come after their parents: backwards, each branch is complete when its split is seen.
-    branches: list[list[int]] = [[] for _ in tree.cuts]
+    branches: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * tree.cuts.size
     for split in range(tree.cuts.size - 1, -1, -1):
-        present: set[int] = set()
-        for child in tree.children[split]:
-            present.update(branches[child] if child >= 0 else [int(tree.cells[-1 - child])])
-        alive = sorted({int(home[cell]) for cell in present})
-        while len(alive) > 1:
-            small = min(alive, key=lambda cell: (sizes[cell], cell))
-            if sizes[small] >= k:
-                break
-            alive.remove(small)
-            away = ((middles[alive] - middles[small]) ** 2).sum(axis=1)
-            nearest = alive[int(np.argmin(away))]
-            whole = sizes[nearest] + sizes[small]
-            if whole > 0:
-                middles[nearest] += (middles[small] - middles[nearest]) * (sizes[small] / whole)
-            sizes[nearest] = whole
-            home[home == small] = nearest
-        branches[split] = alive
+        below = [
+            branches[child] if child >= 0 else tree.cells[[-1 - child]]
+            for child in tree.children[split]
+        ]
+        alive = np.unique(home[np.concatenate(below)])
+        branches[split] = join_smallest(alive, sizes, middles, home, k)
     _, first, number = np.unique(home, return_index=True, return_inverse=True)
     moved = np.argsort(np.argsort(first))[number]
     return replace(tree, cells=moved[tree.cells]), moved

@@ -10,10 +10,9 @@ import numpy as np
 from microagg.base.errors import OptionError
 from microagg.grouping.bound.best import search_best
 from microagg.grouping.method import Groups, Method, Option, Task, number, whole
-from microagg.grouping.methods import plainly
+from microagg.grouping.methods import START, check_start, plainly
 from microagg.grouping.refine.budget import EFFORTS, afforded
 from microagg.grouping.refine.search import search
-from microagg.grouping.refine.starts import START, check_start
 
 
 def _effort(name: str) -> str:
