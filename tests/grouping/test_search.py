@@ -270,9 +270,9 @@ def test_an_optimum_is_not_refined():
         ({"method": "search", "time_limit": "long"}, "time_limit must be a number of seconds"),
         (
             {"method": "search", "effort": "great"},
-            "effort must be quick, balanced or best; 'great' arrived",
+            "effort must be brief, quick, balanced or best; 'great' arrived",
         ),
-        ({"effort": "great"}, "effort must be quick, balanced or best; 'great' arrived"),
+        ({"effort": "great"}, "effort must be brief, quick, balanced or best; 'great' arrived"),
         ({"method": "search", "steps": 5, "effort": "best"}, "exclude each other"),
         ({"method": "search", "steps": 5, "time_limit": 1}, "exclude each other"),
         ({"method": "search", "time_limit": 5, "effort": "quick"}, "exclude each other"),

@@ -151,7 +151,7 @@ class _Job:
         task = Task(self.records, k, rng, advance, self.whole, chosen.options, self.orders)
         if refine is False or chosen.method.one_column:
             return group_block(task, chosen.method.group)
-        return refine_groups(task, chosen.method, None if refine is True else float(refine))
+        return refine_groups(task, chosen.method, np.inf if refine is True else float(refine))
 
 
 def _records(numbers: NDArray, standardize: bool) -> NDArray[np.float64]:
