@@ -27,9 +27,9 @@ def test_outliers_are_heavy_and_even_records_are_not():
     assert is_concentrated(began(heavy_tailed()))
     even = np.random.default_rng(0).uniform(size=(400, 3))
     assert not is_concentrated(began(even))
-    assert not worth_redoing(began(even), 10**9, None)
-    assert worth_redoing(began(heavy_tailed()), 10**8, None)
-    assert not worth_redoing(began(heavy_tailed()), 1000, None)
+    assert not worth_redoing(began(even), 10**9)
+    assert worth_redoing(began(heavy_tailed()), 10**8)
+    assert not worth_redoing(began(heavy_tailed()), 1000)
     assert not worth_redoing(began(heavy_tailed()), None, 0.001)
 
 

@@ -44,7 +44,7 @@ def test_each_is_a_search_of_its_own_from_the_start(count, threads):
     assert len(shown) == 6
     for found, rng in zip(shown, np.random.default_rng(5).spawn(6), strict=True):
         alone = began()
-        seek(alone, rng, 20_000, None)
+        seek(alone, rng, 20_000)
         assert all(map(np.array_equal, found, alone.groups()))
     check(*best, 200, 4)
     assert sse(best) <= min(map(sse, shown)) * (1 + 1e-12)

@@ -11,10 +11,10 @@ def walk(tree, point):
     split = 0 if tree.cuts.size else -1
     while split >= 0:
         score = 0.0
-        for value, centre, weight in zip(point, tree.centre, tree.weights[split], strict=True):
-            score += (value - centre) * weight
+        for value, weight in zip(point, tree.weights[split], strict=True):
+            score += value * weight
         split = int(tree.children[split, 0 if score <= tree.cuts[split] else 1])
-    return int(tree.cells[-1 - split])
+    return -1 - split
 
 
 def points_of(table, plan):

@@ -64,11 +64,11 @@ def join_small(records, cell_of, k):
 def follow(plain, row):
     """The cell of one row, in a tree written down as plain lists."""
     if not plain["cuts"]:
-        return plain["cells"][0]
+        return 0
     split = 0
     while split >= 0:
         score = 0.0
-        for x, c, w in zip(row, plain["centre"], plain["weights"][split], strict=True):
-            score += (float(x) - c) * w
+        for x, w in zip(row, plain["weights"][split], strict=True):
+            score += float(x) * w
         split = plain["children"][split][0 if score <= plain["cuts"][split] else 1]
-    return plain["cells"][-1 - split]
+    return -1 - split

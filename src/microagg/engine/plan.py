@@ -152,10 +152,7 @@ class Plan:
         for number, tree in enumerate(self.trees):
             first = self.first_leaf[number]
             last = first + tree.n_cells
-            _, moved = merge_small(tree, counts[first:last], self.recipe.k)
-            home = np.full(tree.n_cells, tree.n_cells)
-            np.minimum.at(home, moved, np.arange(tree.n_cells))
-            cell_of[first:last] = first + home[moved]
+            cell_of[first:last] = first + merge_small(tree, counts[first:last], self.recipe.k)
         numbered = np.unique(cell_of, return_inverse=True)[1]
         return replace(self, cell_of=numbered)
 
@@ -320,14 +317,7 @@ def _with_trees(
 
 
 def _tree(points: NDArray[np.float64], plan: Plan, total: int) -> CellTree:
-    d = points.shape[1]
-    return plan_cells(
-        points,
-        plan.cell_rows or plan.rows,
-        total=int(total),
-        centre=np.zeros(d),
-        scale=np.ones(d),
-    )
+    return plan_cells(points, plan.cell_rows or plan.rows, total=int(total))
 
 
 def _settled_strata(

@@ -1,6 +1,6 @@
 """The public doors to grouping: one k, several k, one attribute at a time."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from microagg.base.arrays import as_records, as_whole_numbers, check_k
 from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
-from microagg.base.progress import silent, watch
+from microagg.base.progress import Advance, silent, watch
 from microagg.grouping.divide.blocks import group_block
 from microagg.grouping.method import Groups, Task
 from microagg.grouping.methods import Resolved, resolve
@@ -51,8 +51,7 @@ def partition(
     k = check_k(k, job.n)
     chosen = resolve(method, options, job.n, job.d, k, integer=integer, refine=refine)
     with watch(f"grouping by {chosen.called}", progress) as advance:
-        order, sizes = job.run(chosen, k, seed, advance, refine)
-    return Partition.from_sequence(order, sizes, k, chosen.called)
+        return job.run(chosen, k, seed, advance, refine)
 
 
 def partition_points(
@@ -63,7 +62,7 @@ def partition_points(
     seed: int,
     options: Mapping[str, Any],
     refine: bool | float = False,
-    advance: Callable[[float], None] = silent,
+    advance: Advance = silent,
     orders: dict[str, NDArray[np.int32]] | None = None,
 ) -> Partition:
     """Group points by their distances as they are; see `partition`.
@@ -73,8 +72,7 @@ def partition_points(
     job = _Job(points, standardize=False, integer=False)
     job.orders = job.orders if orders is None else orders
     chosen = resolve(method, options, job.n, job.d, k, refine=refine)
-    order, sizes = job.run(chosen, check_k(k, job.n), seed, advance, refine)
-    return Partition.from_sequence(order, sizes, k, chosen.called)
+    return job.run(chosen, check_k(k, job.n), seed, advance, refine)
 
 
 def partition_many(
@@ -106,8 +104,7 @@ def partition_many(
             def part(share: float, number: int = number) -> None:
                 advance((number + share) / len(wanted))
 
-            order, sizes = job.run(chosen, k, seed, part, refine)
-            found[k] = Partition.from_sequence(order, sizes, k, chosen.called)
+            found[k] = job.run(chosen, k, seed, part, refine)
     return found
 
 
@@ -137,21 +134,18 @@ class _Job:
         self.orders: dict[str, NDArray[np.int32]] = {}
 
     def run(
-        self,
-        chosen: Resolved,
-        k: int,
-        seed: int,
-        advance: Callable[[float], None],
-        refine: bool | float,
-    ) -> Groups:
-        if k == 1 or self.n < 2 * k:
-            sizes = np.ones(self.n, np.int32) if k == 1 else np.array([self.n], np.int32)
-            return np.arange(self.n, dtype=np.int32), sizes
+        self, chosen: Resolved, k: int, seed: int, advance: Advance, refine: bool | float
+    ) -> Partition:
         rng = np.random.default_rng(seed)
         task = Task(self.records, k, rng, advance, self.whole, chosen.options, self.orders)
-        if refine is False or chosen.method.one_column:
-            return group_block(task, chosen.method.group)
-        return refine_groups(task, chosen.method, None if refine is True else float(refine))
+        if k == 1:
+            groups: Groups = np.arange(self.n), np.ones(self.n, np.int64)
+        elif refine is False or chosen.method.one_column or self.n < 2 * k:
+            groups = group_block(task, chosen.method.group)
+        else:
+            seconds = np.inf if refine is True else float(refine)
+            groups = refine_groups(task, chosen.method, seconds)
+        return Partition.from_sequence(*groups, k, chosen.called)
 
 
 def _records(numbers: NDArray, standardize: bool) -> NDArray[np.float64]:

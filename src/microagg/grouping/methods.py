@@ -135,6 +135,16 @@ def naming(name: str, meaning: str) -> Option:
     return Option(name, meaning, "mdav", lambda given: find(given).name, "the name of a method")
 
 
+START = naming("start", "the method to start from")
+
+
+def check_start(name: str, options: Mapping[str, Any], d: int) -> None:
+    """Refuse a start that the method of this name cannot go on from."""
+    start = find(options["start"])
+    if start.choose is not None or start.name == name or (start.one_column and d > 1):
+        raise OptionError(f"{name} cannot start from {start.name!r} here; start='mdav' is usual")
+
+
 def plainly(name: str) -> Callable[[Task], Groups]:
     """How the method of this name groups, as it is without options of its own."""
     method = find(name)

@@ -7,6 +7,7 @@ Meanwhile a search goes on from the best groups, and in the end the better of bo
 part.
 """
 
+import math
 import threading
 import time
 from contextlib import suppress
@@ -16,9 +17,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
 from microagg.grouping.bound.choosing import improve
 from microagg.grouping.bound.proving import MOST_RECORDS, prove, shares
+from microagg.grouping.method import Groups
 from microagg.grouping.refine.heaviest import is_concentrated
 from microagg.grouping.refine.repeating import repeat
 from microagg.grouping.refine.search import Search, compile_search, search, seek
@@ -48,8 +51,6 @@ _TRIES = 18
 # For larger groups there are no prices to be had in good time.
 _LARGEST_PRICED = 6
 
-Groups = tuple[NDArray[np.int32], NDArray[np.int32]]
-
 
 def search_best(
     records: NDArray[np.float64],
@@ -60,7 +61,7 @@ def search_best(
     advance: Advance = silent,
     *,
     steps: int | None = None,
-    seconds: float | None = None,
+    seconds: float = math.inf,
     most_records: int = MOST_RECORDS,
 ) -> Groups:
     """Rows group by group, and the sizes of the groups: as `search`, and better for few records.
@@ -72,7 +73,7 @@ def search_best(
     n, d = records.shape
     if n > most_records or d == 1:
         return search(records, order, sizes, k, rng, advance, steps=steps, seconds=seconds)
-    if seconds is not None:
+    if seconds < math.inf:
         compile_search(records, k)
         _compile(records, k)
     work = _Together(Search(records, order, sizes, k), records, k, rng, advance)
@@ -86,7 +87,7 @@ class _Phase(NamedTuple):
     """A part of the work: so many steps or seconds, and whom to tell how much of it is done."""
 
     steps: int | None
-    seconds: float | None
+    seconds: float
     advance: Advance
 
 
@@ -101,15 +102,15 @@ class _Together:
     ) -> None:
         self.search, self.records, self.k, self.rng = search, records, k, rng
         self.advance = advance
-        self.seen: list[list[NDArray[np.int32]]] = []
+        self.seen: list[list[NDArray[np.integer]]] = []
         self.prices: NDArray[np.float64] | None = None
 
-    def run(self, steps: int | None, seconds: float | None) -> None:
+    def run(self, steps: int | None, seconds: float) -> None:
         begun = _clock()
 
-        def until(share: float) -> float | None:
+        def until(share: float) -> float:
             """Seconds left until this share of the time."""
-            return None if seconds is None else max(0.0, begun + share * seconds - _clock())
+            return max(0.0, begun + share * seconds - _clock())
 
         def phase(first: float, last: float) -> _Phase:
             some = None if steps is None else int((last - first) * steps)
@@ -125,20 +126,19 @@ class _Together:
         for number in range(rounds):
             first = _REPEATED + (1.0 - _REPEATED) * number / rounds
             last = _REPEATED + (1.0 - _REPEATED) * (number + 1) / rounds
-            # Fewer groups make an easier programme, and its solution the next one easier.
+            known = self.seen
             if self.prices is None:
-                known = self.seen[: -(-searches * (number + 1) // rounds)]
-            else:
-                known = self.seen
+                # Fewer groups make an easier programme, and its solution the next one easier.
+                known = known[: -(-searches * (number + 1) // rounds)]
             columns = [part for parts in known for part in parts]
             self.both(columns, phase(first, last), until((first + last) / 2))
 
     def repeat(self, phase: _Phase) -> None:
         """Search many times from the start, and remember what was found."""
         steps, seconds = phase.steps, phase.seconds
-        end = np.inf if seconds is None else _clock() + seconds
+        end = _clock() + seconds
         if steps is None:
-            steps = int(_SPEED * (seconds or 0.0) * numba.get_num_threads())
+            steps = int(_SPEED * seconds * numba.get_num_threads())
         enough = _STEPS_A_RECORD * self.k**2
         if is_concentrated(self.search):
             enough = min(enough, _STEPS_IF_CONCENTRATED)
@@ -146,14 +146,14 @@ class _Together:
         count = steps // each
 
         def advance(share: float) -> None:
-            if seconds:
+            if 0.0 < seconds < math.inf:
                 share = 1.0 - (end - _clock()) / seconds
             phase.advance(min(1.0, share))
 
         repeat(
             self.search,
             self.rng,
-            count if seconds is None else _AT_MOST * count,
+            count if seconds == math.inf else _AT_MOST * count,
             each,
             advance,
             seen=self.remember,
@@ -165,7 +165,7 @@ class _Together:
         seen = None if self.prices is None else self.remember
         seek(self.search, self.rng, *phase, seen, warm)
 
-    def remember(self, order: NDArray[np.int32], sizes: NDArray[np.int32]) -> None:
+    def remember(self, order: NDArray[np.integer], sizes: NDArray[np.integer]) -> None:
         firsts = np.cumsum(sizes) - sizes
         self.seen.append(
             [
@@ -175,12 +175,9 @@ class _Together:
         )
 
     def labels(self) -> NDArray[np.int64]:
-        order, sizes = self.search.groups()
-        labels = np.empty(order.size, np.int64)
-        labels[order] = np.repeat(np.arange(sizes.size), sizes)
-        return labels
+        return Partition.from_sequence(*self.search.groups(), self.k, "search").labels
 
-    def price(self, seconds: float | None) -> NDArray[np.float64] | None:
+    def price(self, seconds: float) -> NDArray[np.float64] | None:
         """What the records should pay, by a bound.
 
         None if there is none, or it is far below what was found: then only groups that were found
@@ -189,33 +186,30 @@ class _Together:
         if self.k > _LARGEST_PRICED:
             return None
         labels = self.labels()
-        if seconds is None:
-            proof = prove(self.records, self.k, np.inf, labels, pricings=_PRICINGS)
-        else:
-            proof = prove(self.records, self.k, seconds, labels)
+        pricings = _PRICINGS if seconds == math.inf else math.inf
+        proof = prove(self.records, self.k, seconds, labels, pricings=pricings)
         if proof.total < _NEAR * shares(self.records, labels).sum():
             return None
         self.seen.append([proof.sets])
         return proof.prices
 
-    def both(self, columns: list[NDArray[np.int32]], phase: _Phase, half: float | None) -> None:
+    def both(self, columns: list[NDArray[np.integer]], phase: _Phase, half: float) -> None:
         """Choose among the known groups and search on, side by side where there are two threads.
 
         half: how long to search where there is one.
         """
         labels, rng = self.labels(), self.rng.spawn(1)[0]
-        seconds = phase.seconds
         given = self.records, self.k, labels, columns, self.prices, rng
         found: list[NDArray[np.int64]] = []
         ended = threading.Event()
 
-        def choose(seconds: float | None) -> None:
-            tries = _TRIES if seconds is None else None
+        def choose(seconds: float) -> None:
+            tries = _TRIES if phase.seconds == math.inf else math.inf
             found.append(improve(*given, tries=tries, seconds=seconds, ended=ended.is_set))
 
         if numba.get_num_threads() > 1:
             # An interruption does not wait for it: a programme cannot be stopped.
-            helper = threading.Thread(target=choose, args=(seconds,), daemon=True)
+            helper = threading.Thread(target=choose, args=(phase.seconds,), daemon=True)
             helper.start()
             try:
                 self.seek(phase, warm=True)
@@ -224,7 +218,7 @@ class _Together:
                 ended.set()
         else:
             self.seek(phase._replace(seconds=half), warm=True)
-            choose(None if seconds is None or half is None else seconds - half)
+            choose(math.inf if half == math.inf else phase.seconds - half)
         better = found[0]
         self.search.take(np.argsort(better, kind="stable"), np.bincount(better))
 

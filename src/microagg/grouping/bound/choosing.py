@@ -38,7 +38,7 @@ _LEAST_REGION = 12
 # A region's gain counts from here on, relative to its cost.
 _GAIN = 1e-9
 
-Columns = Sequence[NDArray[np.int32]]
+Columns = Sequence[NDArray[np.integer]]
 
 
 class _Known(NamedTuple):
@@ -60,8 +60,8 @@ def improve(
     prices: NDArray[np.float64] | None,
     rng: np.random.Generator,
     *,
-    tries: int | None = None,
-    seconds: float | None = None,
+    tries: float = np.inf,
+    seconds: float = np.inf,
     ended: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.int64]:
     """A partition made of known groups and those of `labels`; never worse than `labels`.
@@ -77,7 +77,7 @@ def improve(
     begun = time.monotonic()
 
     def left() -> float:
-        return np.inf if seconds is None else seconds - (time.monotonic() - begun)
+        return seconds - (time.monotonic() - begun)
 
     groups = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
     if prices is None:
@@ -87,7 +87,7 @@ def improve(
     levels = max(1, (len(groups) // _LEAST_REGION).bit_length())
     allowed = [_FIRST_EACH] * levels
     done = 0
-    while left() > 0.0 and (tries is None or done < tries) and not ended():
+    while left() > 0.0 and done < tries and not ended():
         level = done % levels
         region = _region(records, groups, len(groups) >> level, rng)
         inside = [groups[group] for group in region]

@@ -93,24 +93,18 @@ def prove(
     rungs = _rungs(k)
     for number, rung in enumerate(rungs):
         halves = half_sums(near, rung)
-        lower = _by_neighbours(halves)
-        if number > 0:
-            _climb(proof, rungs[number - 1], lower, rung)
-        proof = lower
+        proof = _climb(proof, halves)
         if not in_time():
             break
         last = rung == k
         now = _clock()
-        start = labels if labels is not None and last else _start(records, rung)
-        target = math.inf if labels is None or not last else sse_of(records, labels)
+        known = labels if last else None
+        start = _start(records, rung) if known is None else known
+        target = math.inf if known is None else sse_of(records, known)
         ascent = _Ascent(records, near, squares, halves, rung, start, proof)
         ascent.pricings = pricings / len(rungs)
         ascent.run(target, now + (began + seconds - now) / (len(rungs) - number), in_time, last)
-    if rung < k:
-        lower = _by_neighbours(half_sums(near, k))
-        _climb(proof, rung, lower, k)
-        proof = lower
-    return proof
+    return proof if rung == k else _climb(proof, half_sums(near, k))
 
 
 def _by_neighbours(halves: NDArray[np.float64]) -> Proof:
@@ -131,15 +125,17 @@ def _rungs(k: int) -> list[int]:
     return rungs
 
 
-def _climb(low: Proof, smaller: int, high: Proof, larger: int) -> None:
-    """Take over prices that are true for smaller groups, if they are better.
+def _climb(low: Proof, halves: NDArray[np.float64]) -> Proof:
+    """What follows from the distances, or from prices that are true for smaller groups if better.
 
-    The subsets of `smaller` = s records of a group of l, weighted to cover each member once, cost
+    The subsets of s records of a group of l, weighted to cover each member once, cost
     l (s - 1) / (s (l - 1)) times its SSE. So prices may rise by the inverse of that.
     """
+    high, smaller, larger = _by_neighbours(halves), low.sets.shape[1], len(halves)
     rise = smaller * (larger - 1.0) / (larger * (smaller - 1.0))
     if low.kind == "columns" and low.total * rise > high.total:
         high.prices, high.kind = low.prices * rise, "columns"
+    return high
 
 
 class _Ascent:
@@ -268,14 +264,9 @@ def _stretches(group: NDArray[np.int64], k: int) -> NDArray[np.int32]:
 
 def _exact(records: NDArray[np.float64], k: int) -> Proof:
     """The optimum itself, where it is easy: each record pays its own squared distance."""
-    n = len(records)
-    labels = np.zeros(n, np.int64)
-    if k == 1:
-        labels = np.arange(n)
-    elif n >= 2 * k:
-        order = np.argsort(records[:, 0], kind="stable")
-        sizes = split_sorted(np.ascontiguousarray(records[order, 0]), k)
-        labels[order] = np.repeat(np.arange(sizes.size), sizes)
+    order = np.argsort(records[:, 0], kind="stable")
+    sizes = split_sorted(np.ascontiguousarray(records[order, 0]), k)
+    labels = Partition.from_sequence(order, sizes, k, "exact").labels
     return Proof(shares(records, labels), np.empty((0, k), np.int32), "exact", True)
 
 

@@ -4,12 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.cluster.outside_in import outside_in
-from microagg.grouping.cluster.search import take_group
-from microagg.grouping.cluster.shrinking import close_groups, shrinking
-from microagg.grouping.cluster.tree import COUNT
+from microagg.grouping.cluster.outside_in import take_from_outside
+from microagg.grouping.cluster.shrinking import close_groups
 from microagg.grouping.method import Method
-from microagg.kernels.compiling import kernel
 
 
 def cbfs(
@@ -25,26 +22,8 @@ def cbfs(
     Laszlo and Mukherjee, "Minimum spanning tree partitioning algorithm for microaggregation"
     (2005). Where we depart: the last k to 2k - 1 records stay together.
     """
-    n = len(records)
-    order = np.empty(n, np.int64)
-    seeds = outside_in(records)
-    # How many of the seeds have been looked at.
-    seen = np.zeros(1, np.int64)
-    for tree, keep in shrinking(records, k, 2 * k, prunes=prunes):
-        _take_groups(tree, records, k, keep, seeds, seen, order)
-        advance(1.0 - (tree.left / n) ** 2)
+    order, _, tree = take_from_outside(records, k, 2 * k, 0.0, advance, prunes)
     return order, close_groups(order, tree, k)
-
-
-@kernel
-def _take_groups(tree, records, k, keep, seeds, seen, order):
-    found = np.empty(k - 1, np.int64)
-    distances = np.empty(k - 1)
-    while tree.nodes[len(tree.nodes) - 1, COUNT] >= keep:
-        seed = seeds[seen[0]]
-        seen[0] += 1
-        if tree.slots[seed] >= 0:
-            take_group(tree, records, seed, order, found, distances)
 
 
 METHODS = (

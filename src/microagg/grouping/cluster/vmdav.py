@@ -4,12 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.cluster.outside_in import outside_in
-from microagg.grouping.cluster.search import search, take_group
-from microagg.grouping.cluster.shrinking import shrinking
-from microagg.grouping.cluster.tree import COUNT, build, remove
+from microagg.grouping.cluster.outside_in import take_from_outside
+from microagg.grouping.cluster.tree import build
 from microagg.grouping.method import Method, Option, number
-from microagg.kernels.compiling import kernel
 from microagg.kernels.group_passes import group_scatter
 
 # From never growing to what the paper recommends for clustered data; it uses 0.2 for scattered.
@@ -44,16 +41,8 @@ def vmdav(
     """
     if gamma is None:
         gamma = _choose_gamma(records, k)
-    n = len(records)
-    order = np.empty(n, np.int64)
-    seeds = outside_in(records)
-    # How many of the seeds have been looked at, and how many groups there are.
-    seen = np.zeros(2, np.int64)
-    sizes = np.empty(n // k, np.int64)
-    for tree, keep in shrinking(records, k, k, prunes=prunes):
-        _take_groups(tree, records, k, keep, gamma * gamma, seeds, seen, sizes, order)
-        advance(1.0 - (tree.left / n) ** 2)
-    return _join(records, order, sizes[: seen[1]], tree.remaining())
+    order, sizes, tree = take_from_outside(records, k, k, gamma, advance, prunes)
+    return _join(records, order, sizes, tree.remaining())
 
 
 def _join(records, order, sizes, leftovers):
@@ -85,57 +74,6 @@ def _sse(records, k, gamma):
     labels = np.repeat(np.arange(sizes.size), sizes)
     columns = np.ascontiguousarray(records[order].T)
     return sum(group_scatter(column, labels, sizes.size) for column in columns)
-
-
-@kernel
-def _take_groups(tree, records, k, keep, gamma_squared, seeds, seen, sizes, order):
-    """Take groups while at least `keep` records are left.
-
-    Every member remembers its nearest unassigned record, and looks again only once that one joins.
-    """
-    found = np.empty(k - 1, np.int64)
-    distances = np.empty(k - 1)
-    one = np.empty(1, np.int64)
-    one_distance = np.empty(1)
-    nearest = np.empty(2 * k - 1, np.int64)
-    nearest_distance = np.empty(2 * k - 1)
-    left = tree.nodes[len(tree.nodes) - 1, COUNT]
-    while left >= keep:
-        seed = seeds[seen[0]]
-        seen[0] += 1
-        if tree.slots[seed] < 0:
-            continue
-        start = order.size - left
-        take_group(tree, records, seed, order, found, distances)
-        size = k
-        left -= k
-        for i in range(2 * k - 1):
-            nearest[i] = -1
-        while size < 2 * k - 1 and left > 0 and gamma_squared > 0.0:
-            best = 0
-            for i in range(size):
-                if nearest[i] < 0:
-                    member = order[start + i]
-                    search(tree, records[member], 1.0, member, one, one_distance)
-                    nearest[i] = one[0]
-                    nearest_distance[i] = one_distance[0]
-                if nearest_distance[i] < nearest_distance[best] or (
-                    nearest_distance[i] == nearest_distance[best] and nearest[i] < nearest[best]
-                ):
-                    best = i
-            joining = nearest[best]
-            if left > 1:
-                search(tree, records[joining], 1.0, joining, one, one_distance)
-                if not nearest_distance[best] < gamma_squared * one_distance[0]:
-                    break
-            order[start + size] = joining
-            remove(tree, joining)
-            size += 1
-            left -= 1
-            for i in range(size):
-                nearest[i] = -1 if nearest[i] == joining else nearest[i]
-        sizes[seen[1]] = size
-        seen[1] += 1
 
 
 GAMMA = Option(

@@ -92,20 +92,34 @@ def join_small(
     sums = [np.bincount(cell_of, column, counts.size) for column in records.T]
     means = np.column_stack(sums) / np.maximum(counts, 1)[:, None]
     home = np.arange(counts.size)
-    present = counts > 0
-    while True:
-        alive = np.flatnonzero(present)
-        small = alive[np.argmin(counts[alive])]
-        if counts[small] >= k or alive.size == 1:
+    alive = join_smallest(np.flatnonzero(counts), counts.astype(float), means, home, k)
+    return np.searchsorted(alive, home[cell_of])
+
+
+def join_smallest(
+    alive: NDArray[np.int64],
+    sizes: NDArray[np.float64],
+    middles: NDArray[np.float64],
+    home: NDArray[np.int64],
+    k: int,
+) -> NDArray[np.int64]:
+    """Join the smallest of these cells with the nearest until all have k, or one is left.
+
+    alive: ascending. Sizes, middles and the home of each cell are brought up to date; returns the
+    cells left. Of equally small or near ones the lowest number is taken.
+    """
+    while alive.size > 1:
+        small = alive[np.argmin(sizes[alive])]
+        if sizes[small] >= k:
             break
-        others = alive[alive != small]
-        nearest = others[np.argmin(((means[others] - means[small]) ** 2).sum(axis=1))]
-        total = counts[nearest] + counts[small]
-        means[nearest] += (means[small] - means[nearest]) * (counts[small] / total)
-        counts[nearest] = total
-        present[small] = False
+        alive = alive[alive != small]
+        nearest = alive[np.argmin(((middles[alive] - middles[small]) ** 2).sum(axis=1))]
+        total = sizes[nearest] + sizes[small]
+        if total > 0:
+            middles[nearest] += (middles[small] - middles[nearest]) * (sizes[small] / total)
+        sizes[nearest] = total
         home[home == small] = nearest
-    return (np.cumsum(present) - 1)[home[cell_of]]
+    return alive
 
 
 def _part(task: Task, rows: NDArray[np.integer]) -> Task:

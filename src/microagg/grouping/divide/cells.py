@@ -6,89 +6,65 @@ rows come from and go to is for the engines to know.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
+from microagg.grouping.divide.blocks import join_smallest
 from microagg.grouping.divide.reduce import find_axes
 from microagg.kernels.compiling import kernel
 
 
 @dataclass(frozen=True, eq=False)
 class CellTree:
-    """Splits of space, each at a plane, and the cell of each part that is left.
+    """Splits of space, each at a plane; every part that is left is a cell.
 
-    A row goes to the first child of a split if the sum over the columns of (value - centre) times
-    weight is at most the cut, otherwise to the second. A child is the number of a split, or of a
-    leaf as -1 - leaf; the root is split 0, or leaf 0 where nothing is split.
+    A row goes to the first child of a split if the sum over the columns of value times weight is at
+    most the cut, otherwise to the second. A child is the number of a split, or of a cell as
+    -1 - cell; the root is split 0, or cell 0 where nothing is split.
     """
 
-    centre: NDArray[np.float64]  # (d,)
     weights: NDArray[np.float64]  # (splits, d)
     cuts: NDArray[np.float64]  # (splits,)
     children: NDArray[np.int64]  # (splits, 2)
-    middles: NDArray[np.float64]  # (leaves, d) the sample's mean, in standard deviations
-    cells: NDArray[np.int64]  # (leaves,) the cell of each leaf
+    middles: NDArray[np.float64]  # (cells, d) the sample's mean
 
     @property
     def n_cells(self) -> int:
         """How many cells there are: 0 to n_cells - 1."""
-        return int(self.cells.max()) + 1
+        return len(self.middles)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers; as JSON they come back to the last bit."""
-        return {name: getattr(self, name).tolist() for name in _KINDS}
+        return {name: array.tolist() for name, array in vars(self).items()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """The tree that `to_dict` wrote down."""
         try:
-            arrays: dict[str, NDArray[Any]] = {
-                name: np.array(plain[name], kind) for name, kind in _KINDS.items()
-            }
-            d, splits, leaves = arrays["centre"].size, arrays["cuts"].size, arrays["cells"].size
-            shapes = ((d,), (splits, d), (splits,), (splits, 2), (leaves, d), (leaves,))
-            for name, shape in zip(_KINDS, shapes, strict=True):
-                arrays[name] = arrays[name].reshape(shape)
-            children = arrays["children"]
-            expected = [*range(-leaves, 0), *range(1, splits)]
+            middles, cuts = np.array(plain["middles"], np.float64), np.array(plain["cuts"], float)
+            (cells, d), (splits,) = middles.shape, cuts.shape
+            weights = np.array(plain["weights"], np.float64).reshape(splits, d)
+            children = np.array(plain["children"], np.int64).reshape(splits, 2)
+            expected = [*range(-cells, 0), *range(1, splits)]
             below = (children < 0) | (children > np.arange(splits)[:, None])
-            sound = leaves == 1 and splits == 0
+            sound = cells == 1 and splits == 0
             sound |= np.array_equal(np.sort(children, axis=None), expected) and bool(below.all())
         except (KeyError, TypeError, ValueError):
             sound = False
         if not sound:
             raise InputError("the saved plan of cells is damaged; plan the cells anew") from None
-        return cls(**arrays)
+        return cls(weights, cuts, children, middles)
 
 
-_KINDS: dict[str, type] = {
-    "centre": np.float64,
-    "weights": np.float64,
-    "cuts": np.float64,
-    "children": np.int64,
-    "middles": np.float64,
-    "cells": np.int64,
-}
-
-
-def plan_cells(
-    sample: NDArray[np.float64],
-    capacity: int,
-    *,
-    total: int | None = None,
-    centre: NDArray[np.float64] | None = None,
-    scale: NDArray[np.float64] | None = None,
-) -> CellTree:
+def plan_cells(sample: NDArray[np.float64], capacity: int, *, total: int | None = None) -> CellTree:
     """Split space until no cell is expected to have more than `capacity` rows.
 
-    sample: rows as they are, (m, d), finite, m at least 1.
+    sample: rows in units that can be compared, (m, d), finite, m at least 1.
     total: how many rows there are in all.
-    centre, scale: the mean and deviation of each column, of the sample where not given; columns
-        with a scale of 0 do not count.
 
     Each part is halved at the median along its first principal component, or, where no direction
     stands out, along its widest column. Equal rows are never told apart: a point repeated too often
@@ -96,26 +72,19 @@ def plan_cells(
     """
     sample = np.ascontiguousarray(sample, np.float64)
     m, d = sample.shape
-    centre = sample.mean(axis=0) if centre is None else np.asarray(centre, float)
-    scale = sample.std(axis=0) if scale is None else np.asarray(scale, float)
-    counting = scale >= np.finfo(float).tiny
-    inverse = np.divide(1.0, scale, out=np.zeros(d), where=counting)
-    scaled = np.ascontiguousarray((sample - centre) * inverse)
     limit = capacity * m / (m if total is None else max(total, m))
     weights: list[NDArray[np.float64]] = []
     cuts: list[float] = []
     children: list[list[int]] = []
     middles: list[NDArray[np.float64]] = []
     # Rows of a part, and the place in `children` that waits for its number.
-    waiting: list[tuple[NDArray[np.int64], int, int]] = [(np.arange(m), -1, 0)]
+    waiting: list[tuple[NDArray[np.float64], int, int]] = [(sample, -1, 0)]
     while waiting:
         rows, parent, side = waiting.pop()
-        found = None
-        if rows.size > max(1, limit):
-            found = _find_split(sample, scaled[rows], rows, centre, inverse)
+        found = _find_split(rows) if len(rows) > max(1, limit) else None
         if found is None:
             number = -1 - len(middles)
-            middles.append(scaled[rows].mean(axis=0))
+            middles.append(rows.mean(axis=0))
         else:
             number = len(cuts)
             weights.append(found[0])
@@ -126,79 +95,49 @@ def plan_cells(
         if parent >= 0:
             children[parent][side] = number
     return CellTree(
-        np.array(centre),
         np.array(weights).reshape(-1, d),
         np.array(cuts),
         np.array(children, np.int64).reshape(-1, 2),
         np.array(middles),
-        np.arange(len(middles)),
     )
 
 
 def assign(tree: CellTree, rows: NDArray[np.float64]) -> NDArray[np.int64]:
     """The cell of each row, (n, d); the same however rows are dealt out in batches."""
     cells = np.empty(len(rows), np.int64)
-    _assign(
-        np.ascontiguousarray(rows, np.float64),
-        tree.centre,
-        tree.weights,
-        tree.cuts,
-        tree.children,
-        tree.cells,
-        cells,
-    )
+    rows = np.ascontiguousarray(rows, np.float64)
+    _assign(rows, tree.weights, tree.cuts, tree.children, cells)
     return cells
 
 
-def merge_small(
-    tree: CellTree, counts: NDArray[np.integer], k: int
-) -> tuple[CellTree, NDArray[np.int64]]:
+def merge_small(tree: CellTree, counts: NDArray[np.integer], k: int) -> NDArray[np.int64]:
     """Merge every cell with fewer than k rows with the nearest one on its branch.
 
     counts: how many rows each cell has.
 
-    Returns the tree with new cells, numbered without gaps in the order of the first of each, and
-    the new cell of each old one. Branches are gone through from the leaves to the root, so a small
-    cell meets its sibling first; nearest is by the middles of cells, the lowest number of equals.
-    Only where there are fewer than k rows in all a small cell is left.
+    Returns for each cell the first of those that it is one with. Branches are gone through from the
+    leaves to the root, so a small cell meets its sibling first; nearest is by the middles of cells,
+    the lowest number of equals. Only where there are fewer than k rows in all a small cell is left.
     """
-    sizes = np.array(counts, float)
-    parts = np.bincount(tree.cells)
-    middles = np.zeros((tree.n_cells, tree.centre.size))
-    np.add.at(middles, tree.cells, tree.middles)
-    middles /= parts[:, None]
-    home = np.arange(tree.n_cells)
+    sizes, middles, home = np.array(counts, float), tree.middles.copy(), np.arange(tree.n_cells)
     # Children come after their parents: backwards, each branch is complete when its split is seen.
-    branches: list[list[int]] = [[] for _ in tree.cuts]
+    branches: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * tree.cuts.size
     for split in range(tree.cuts.size - 1, -1, -1):
-        present: set[int] = set()
-        for child in tree.children[split]:
-            present.update(branches[child] if child >= 0 else [int(tree.cells[-1 - child])])
-        alive = sorted({int(home[cell]) for cell in present})
-        while len(alive) > 1:
-            small = min(alive, key=lambda cell: (sizes[cell], cell))
-            if sizes[small] >= k:
-                break
-            alive.remove(small)
-            away = ((middles[alive] - middles[small]) ** 2).sum(axis=1)
-            nearest = alive[int(np.argmin(away))]
-            whole = sizes[nearest] + sizes[small]
-            if whole > 0:
-                middles[nearest] += (middles[small] - middles[nearest]) * (sizes[small] / whole)
-            sizes[nearest] = whole
-            home[home == small] = nearest
-        branches[split] = alive
+        below = [
+            branches[child] if child >= 0 else np.array([-1 - child])
+            for child in tree.children[split]
+        ]
+        alive = np.sort(np.concatenate(below))
+        branches[split] = join_smallest(alive, sizes, middles, home, k)
     _, first, number = np.unique(home, return_index=True, return_inverse=True)
-    moved = np.argsort(np.argsort(first))[number]
-    return replace(tree, cells=moved[tree.cells]), moved
+    return first[number]
 
 
-def _find_split(sample, part, rows, centre, inverse):
+def _find_split(rows):
     """Weights, cut and which rows are below it; None where all rows are equal."""
-    for direction in _directions(part):
-        weights = direction * inverse
-        scores = np.empty(rows.size)
-        _score(sample, rows, centre, weights, scores)
+    for weights in _directions(rows):
+        scores = np.empty(len(rows))
+        _score(rows, weights, scores)
         cut = _middle_cut(scores)
         if cut is not None:
             return weights, cut, scores <= cut
@@ -230,25 +169,25 @@ def _middle_cut(scores):
 
 
 @kernel(inline="always")
-def _weigh(rows, i, centre, weights):
+def _weigh(rows, i, weights):
     """Column by column, in order: the same bits wherever and with whomever a row is weighed."""
     score = 0.0
-    for a in range(centre.size):
-        score += (rows[i, a] - centre[a]) * weights[a]
+    for a in range(weights.size):
+        score += rows[i, a] * weights[a]
     return score
 
 
 @kernel
-def _score(rows, chosen, centre, weights, scores):
-    for i in range(chosen.size):
-        scores[i] = _weigh(rows, chosen[i], centre, weights)
+def _score(rows, weights, scores):
+    for i in range(scores.size):
+        scores[i] = _weigh(rows, i, weights)
 
 
 @kernel
-def _assign(rows, centre, weights, cuts, children, cells, found):
+def _assign(rows, weights, cuts, children, found):
     for i in range(found.size):
         split = 0 if cuts.size > 0 else -1
         while split >= 0:
-            score = _weigh(rows, i, centre, weights[split])
+            score = _weigh(rows, i, weights[split])
             split = children[split, 0] if score <= cuts[split] else children[split, 1]
-        found[i] = cells[-1 - split]
+        found[i] = -1 - split

@@ -43,32 +43,33 @@ DIMENSIONS = Option(
 
 
 def _pca_mdav(task: Task) -> Groups:
-    return group_block(task, _reduced(_reduction(task), plainly(task.options["then"])))
+    return group_block(task, _then(task, _reduction(task)))
 
 
 def _lloyd_mdav(task: Task) -> Groups:
-    cell_of = lloyd_cells(task.records, _cells(task), task.rng)
-    return group_blocks(task, cell_of, plainly(task.options["then"]))
+    return group_blocks(task, lloyd_cells(task.records, _cells(task), task.rng), _then(task))
 
 
 def _mdav_mdav(task: Task) -> Groups:
-    cell_of = coarse_cells(task.records, _cells(task))
-    return group_blocks(task, cell_of, plainly(task.options["then"]))
+    return group_blocks(task, coarse_cells(task.records, _cells(task)), _then(task))
 
 
 def _piecewise_pca(task: Task) -> Groups:
     cell_of = lloyd_cells(task.records, _cells(task), task.rng)
-    return group_blocks(task, cell_of, _reduced(_reduction(task), plainly(task.options["then"])))
+    return group_blocks(task, cell_of, _then(task, _reduction(task)))
 
 
 def _lloyd_pca(task: Task) -> Groups:
     cell_of, kept = lloyd_pca_cells(task.records, task.k, _cells(task), _reduction(task), task.rng)
-    reduction = Reduction(dimensions=kept)
-    return group_blocks(task, cell_of, _reduced(reduction, plainly(task.options["then"])))
+    return group_blocks(task, cell_of, _then(task, Reduction(dimensions=kept)))
 
 
-def _reduced(reduction: Reduction, group: Group) -> Group:
-    return lambda task: group(replace(task, records=reduce(task.records, reduction), orders={}))
+def _then(task: Task, reduction: Reduction | None = None) -> Group:
+    """The method that forms the groups of a cell, in fewer dimensions if these are wanted."""
+    group = plainly(task.options["then"])
+    if reduction is None:
+        return group
+    return lambda cell: group(replace(cell, records=reduce(cell.records, reduction), orders={}))
 
 
 def _cells(task: Task) -> int:
@@ -77,10 +78,7 @@ def _cells(task: Task) -> int:
 
 
 def _reduction(task: Task) -> Reduction:
-    energy, dimensions = task.options["energy"], task.options["dimensions"]
-    if dimensions is not None:
-        return Reduction(dimensions=dimensions)
-    return Reduction() if energy is None else Reduction(energy=energy)
+    return Reduction(task.options["energy"] or 0.99, task.options["dimensions"])
 
 
 def _agree(options: Mapping[str, Any], d: int) -> None:

@@ -5,9 +5,9 @@ starts again and again from the best groups: small regions are heated and cooled
 which puts right what froze too early.
 """
 
+import math
 import threading
 import time
-from collections.abc import Callable
 
 # The temperature falls geometrically, by this factor; the last steps are made without any.
 _FALL = 100.0
@@ -46,13 +46,14 @@ def afforded(n: int, effort: str) -> int:
 
 
 class Budget:
-    """So many steps, or so many seconds from now, for n records.
+    """So many steps, or else so many seconds from now, for n records.
 
     warm: the groups have been annealed before; there is the second part only.
+    stopped: by an interruption; `busy` is held by the other thread while it works.
     """
 
     def __init__(
-        self, n: int, steps: int | None, seconds: float | None, warm: bool = False
+        self, n: int, steps: int | None, seconds: float = math.inf, warm: bool = False
     ) -> None:
         self._n = n
         self._warm = warm
@@ -60,8 +61,8 @@ class Budget:
         self._seconds = seconds
         self._begun = time.monotonic()
         self._taken = 0
-        self._stopped = False
-        self._busy = threading.Lock()
+        self.stopped = False
+        self.busy = threading.Lock()
 
     def spent(self) -> bool:
         """Nothing is left for another stage."""
@@ -69,28 +70,27 @@ class Budget:
 
     def over(self) -> bool:
         """Stop at once."""
-        late = self._seconds is not None and self._elapsed() >= self._seconds
-        return self._stopped or late
+        return self.stopped or self._elapsed() >= self._seconds
 
     def stop(self) -> None:
         """Have the other thread stop, and wait until it has."""
-        self._stopped = True
-        with self._busy:
+        self.stopped = True
+        with self.busy:
             pass
 
     def share(self) -> float:
         """How much of the budget is spent, 0 to 1."""
         if self._steps is not None:
             return min(1.0, self._taken / max(1, self._steps))
-        return min(1.0, self._elapsed() / max(self._seconds or 0.0, 1e-9))
+        return min(1.0, self._elapsed() / max(self._seconds, 1e-9))
 
     def left(self) -> float:
-        """Seconds that are left, where seconds are counted."""
-        return max(0.0, (self._seconds or 0.0) - self._elapsed())
+        """Seconds that are left."""
+        return max(0.0, self._seconds - self._elapsed())
 
     def each(self) -> float:
         """About how many steps there will be for each record."""
-        steps = _SPEED * (self._seconds or 0.0) if self._steps is None else self._steps
+        steps = _SPEED * self._seconds if self._steps is None else self._steps
         return steps / self._n
 
     def speed(self) -> float:
@@ -122,26 +122,6 @@ class Budget:
         """Note that a stage is over."""
         self._taken += steps
 
-    def patient(self, work: Callable[[], None]) -> Callable[[], None]:
-        """This work, stopped on both threads by an interruption from the keyboard."""
-
-        def run() -> None:
-            try:
-                work()
-            except KeyboardInterrupt:
-                self._stopped = True
-
-        return run
-
-    def guarded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """This work, such that `stop` waits for it."""
-
-        def run() -> None:
-            with self._busy:
-                work()
-
-        return run
-
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
 
@@ -151,7 +131,7 @@ class Budget:
             return self._steps
         if self._taken == 0:
             return 4 * _PILOT * self._n
-        return max(1, int(self._taken * (self._seconds or 0.0) / self._elapsed()))
+        return max(1, int(self._taken * self._seconds / self._elapsed()))
 
     def _two_parts(self, total: int) -> bool:
         return total >= _TWO_PARTS_FROM * self._n

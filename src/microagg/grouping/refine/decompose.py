@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Groups, Method, Task
-from microagg.grouping.methods import plainly
-from microagg.grouping.refine.starts import START, check_start
+from microagg.grouping.methods import START, check_start, plainly
 from microagg.grouping.sequence.nearest import LEAF, NONE, hide, make_space, nearest, plant, put
 from microagg.kernels.compiling import kernel
 

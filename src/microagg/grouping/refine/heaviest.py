@@ -5,6 +5,7 @@ search that treats all records alike may freeze them in the wrong way early. The
 so they can be annealed from the start again, for long and several times.
 """
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,9 +36,9 @@ def is_concentrated(search: "Search") -> bool:
     return _heaviest(search, _TRIES[0][0]).size > 0
 
 
-def worth_redoing(search: "Search", steps: int | None, seconds: float | None) -> bool:
+def worth_redoing(search: "Search", steps: int | None, seconds: float = math.inf) -> bool:
     """Whether some groups are heavy, and steps or seconds enough to start again with them."""
-    enough = REDONE * (_SPEED * (seconds or 0.0) if steps is None else steps)
+    enough = REDONE * (_SPEED * seconds if steps is None else steps)
     if enough < _STEPS_A_RECORD * _LEAST_GROUPS:
         return False
     parts = [_heaviest(search, share).size for share, _ in _TRIES]
@@ -50,7 +51,7 @@ def redo_heaviest(
     advance: Advance = silent,
     *,
     steps: int | None = None,
-    seconds: float | None = None,
+    seconds: float = math.inf,
     speed: float = 0.0,
 ) -> int:
     """Spend so many steps or seconds; about how many steps are left, too few to start again.
@@ -58,7 +59,7 @@ def redo_heaviest(
     speed: steps a second, to know what seconds are worth. Groups are taken where they are better.
     """
     whole = Budget(len(search.records), None, seconds)
-    left = int((seconds or 0.0) * speed) if steps is None else steps
+    left = int(seconds * speed) if steps is None else steps
     number = failed = 0
     while failed < len(_TRIES):
         share, enough = _TRIES[number % len(_TRIES)]
@@ -70,11 +71,8 @@ def redo_heaviest(
             continue
         failed = 0
         anew = search.within(rows)
-        if steps is None:
-            budget = Budget(rows.size, None, min(whole.left(), some / speed))
-        else:
-            budget = Budget(rows.size, some, None)
-        anew.run(rng, budget, silent)
+        seconds = math.inf if steps is not None else min(whole.left(), some / speed)
+        anew.run(rng, Budget(rows.size, None if steps is None else some, seconds), silent)
         order, sizes = anew.groups()
         search.take_part(rows[order], sizes)
         left = int(whole.left() * speed) if steps is None else left - some

@@ -9,13 +9,11 @@ import threading
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
+from microagg.grouping.method import Groups
 from microagg.grouping.refine.search import Search, Seen, seek
 from microagg.kernels.threads import run_all
-
-Groups = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 def repeat(
@@ -44,7 +42,7 @@ def repeat(
         try:
             if not over():
                 anew = search.anew(over)
-                seek(anew, generators[number], steps, None)
+                seek(anew, generators[number], steps)
                 found[number] = anew.groups()
         except KeyboardInterrupt:
             stopped.set()

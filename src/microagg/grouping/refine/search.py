@@ -10,6 +10,7 @@ How a region is annealed is told in `annealing`, how steps and time are spent in
 kept in `combining`, and what is done about a few groups that hold most of the loss in `heaviest`.
 """
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
@@ -40,7 +41,7 @@ _GROUPS_A_REGION = 16
 _PARTNERS = 8
 _MANY_STEPS = 4000
 
-Seen = Callable[[NDArray[np.int32], NDArray[np.int32]], None]
+Seen = Callable[[NDArray[np.integer], NDArray[np.integer]], None]
 
 
 def _never() -> bool:
@@ -75,7 +76,7 @@ def search(
     advance: Advance = silent,
     *,
     steps: int | None = None,
-    seconds: float | None = None,
+    seconds: float = math.inf,
     seen: Seen | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Rows group by group, and the sizes of the groups: k to 2k - 1 records each.
@@ -88,7 +89,7 @@ def search(
 
     A step takes O(d) time, a division into regions O(n (d + log n)); memory is O(n (d + k)).
     """
-    if seconds is not None:
+    if seconds < math.inf:
         compile_search(records, k)
     budget = Budget(len(records), steps, seconds)
     try:
@@ -97,7 +98,7 @@ def search(
         advance(1.0)
         return split_large(records, order, sizes, k)
     with suppress(KeyboardInterrupt):
-        seek(work, rng, steps, None if seconds is None else budget.left(), advance, seen)
+        seek(work, rng, steps, budget.left(), advance, seen)
     advance(1.0)
     return work.groups()
 
@@ -106,7 +107,7 @@ def seek(
     work: "Search",
     rng: np.random.Generator,
     steps: int | None,
-    seconds: float | None,
+    seconds: float = math.inf,
     advance: Advance = silent,
     seen: Seen | None = None,
     warm: bool = False,
@@ -121,19 +122,17 @@ def seek(
         work.run(rng, whole, advance, seen)
         return
     most = None if steps is None else int((1.0 - REDONE) * steps)
-    first = Budget(n, most, None if seconds is None else (1.0 - REDONE) * seconds, warm)
+    first = Budget(n, most, (1.0 - REDONE) * seconds, warm)
     work.run(rng, first, lambda done: advance((1.0 - REDONE) * done), seen)
     left = redo_heaviest(
         work,
         rng,
         lambda done: advance(1.0 - REDONE + REDONE * done),
         steps=None if steps is None or most is None else steps - most,
-        seconds=None if seconds is None else whole.left(),
+        seconds=whole.left(),
         speed=first.speed(),
     )
-    rest = Budget(
-        n, None if steps is None else left, None if seconds is None else whole.left(), True
-    )
+    rest = Budget(n, None if steps is None else left, whole.left(), warm=True)
     work.run(rng, rest, silent, seen)
 
 
@@ -176,6 +175,8 @@ class Search:
                 if seen is not None:
                     seen(self._field.rows[current.order], current.sizes)
                 advance(budget.share())
+            if budget.stopped:
+                raise KeyboardInterrupt
         except KeyboardInterrupt:
             budget.stop()
             raise
@@ -225,7 +226,7 @@ def compile_search(records: NDArray[np.float64], k: int) -> None:
     """Have the kernels ready before time is taken."""
     few = np.ascontiguousarray(records[: 2 * k])
     work = Search(few, np.arange(2 * k), np.array([2 * k]), k)
-    work.run(np.random.default_rng(0), Budget(2 * k, 1, None), silent)
+    work.run(np.random.default_rng(0), Budget(2 * k, 1), silent)
 
 
 def split_large(
@@ -296,31 +297,26 @@ def _stage(field, groups, k, rng, budget, local):
     waiting = iter(range(len(regions)))
 
     def work() -> None:
-        for r in waiting:
-            if budget.over():
-                return
-            own, (first, last) = sizes[slots[r] : slots[r + 1]], firsts[r : r + 2]
-            some = steps * counts[r] // order.size
-            anneal(
-                field,
-                order,
-                place,
-                own,
-                first,
-                last,
-                k,
-                some,
-                hot,
-                cold,
-                partners,
-                allowed,
-                seeds[r],
-            )
+        try:
+            for r in waiting:
+                if budget.over():
+                    return
+                own, (first, last) = sizes[slots[r] : slots[r + 1]], firsts[r : r + 2]
+                some = steps * counts[r] // order.size
+                ways = hot, cold, partners, allowed, seeds[r]
+                anneal(field, order, place, own, first, last, k, some, *ways)
+        except KeyboardInterrupt:
+            # The regions that are done are worth keeping.
+            budget.stopped = True
+
+    def guarded() -> None:
+        with budget.busy:
+            work()
 
     if len(regions) == 1:
         work()
     else:
-        run_both(budget.patient(work), budget.guarded(work))
+        run_both(work, guarded)
     budget.take(steps)
     return _Groups(order, sizes[sizes > 0])
 

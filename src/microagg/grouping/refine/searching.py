@@ -1,5 +1,6 @@
 """search: the groups of another method annealed, for as long as an effort, steps or time allow."""
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,10 +11,9 @@ import numpy as np
 from microagg.base.errors import OptionError
 from microagg.grouping.bound.best import search_best
 from microagg.grouping.method import Groups, Method, Option, Task, number, whole
-from microagg.grouping.methods import plainly
+from microagg.grouping.methods import START, check_start, plainly
 from microagg.grouping.refine.budget import EFFORTS, afforded
 from microagg.grouping.refine.search import search
-from microagg.grouping.refine.starts import START, check_start
 
 
 def _effort(name: str) -> str:
@@ -48,28 +48,27 @@ TIME_LIMIT = Option(
 BUDGET = {EFFORT.name, STEPS.name, TIME_LIMIT.name}
 
 
-def refine_groups(task: Task, method: Method, seconds: float | None) -> Groups:
-    """The groups of any method, and a search from there: balanced, or for so many seconds."""
+def refine_groups(task: Task, method: Method, seconds: float) -> Groups:
+    """The groups of any method, and a search from there: for so many seconds, or balanced."""
     first = replace(task, advance=lambda share: task.advance(0.5 * share))
     groups = method.group(first)
-    steps = afforded(len(task.records), "balanced") if seconds is None else None
+    steps = afforded(len(task.records), "balanced") if seconds == math.inf else None
     return _search_on(task, groups, steps, seconds, 0.5)
 
 
 def _search(task: Task) -> Groups:
     effort, steps = task.options["effort"] or "balanced", task.options["steps"]
-    seconds = task.options["time_limit"]
+    seconds = math.inf if task.options["time_limit"] is None else task.options["time_limit"]
     start = plainly(task.options["start"])
-    if seconds is not None:
+    if seconds < math.inf:
         # Compiled on a few records, before time is taken.
         few = replace(task, records=task.records[: 2 * task.k], advance=lambda _share: None)
         start(replace(few, rng=np.random.default_rng(0), orders={}))
     begun = time.monotonic()
     groups = start(replace(task, advance=lambda share: task.advance(0.2 * share)))
-    if seconds is not None:
-        seconds = max(0.0, seconds - (time.monotonic() - begun))
-    elif steps is None:
+    if seconds == math.inf and steps is None:
         steps = afforded(len(task.records), effort)
+    seconds = max(0.0, seconds - (time.monotonic() - begun))
     return _search_on(
         task, groups, steps, seconds, 0.2, search_best if effort == "best" else search
     )
@@ -79,7 +78,7 @@ def _search_on(
     task: Task,
     groups: Groups,
     steps: int | None,
-    seconds: float | None,
+    seconds: float,
     done: float,
     seek: Callable[..., Groups] = search,
 ) -> Groups:
