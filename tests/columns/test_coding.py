@@ -147,7 +147,7 @@ def test_a_coding_reads_as_encode_does(column):
     coding = observed(array, kind, order).coding()
     same_column(coding.code(array), whole)
     same_column(coding.as_coded(whole.values, whole.missing), whole)
-    assert (coding.kind, coding.numeric) == (whole.kind, whole.numeric)
+    assert (coding.kind, coding.traits) == (whole.kind, whole.traits)
     assert coding.has_gaps == (whole.missing is not None)
     assert coding.place.varies == whole.varies
     assert coding.rows == len(array)

@@ -100,7 +100,9 @@ def check(made, before, after):
         assert close(made.changes[then.name], changed)
         losses += [loss] if then.varies else []
     assert close(made.total_loss, float(np.mean(losses)) if losses else 0.0)
-    told = zip(made.attributes(), made.public_attributes(), before, after, strict=True)
+    told = zip(
+        made.attributes(public=False), made.attributes(public=True), before, after, strict=True
+    )
     for found, public, then, now in told:
         known = attribute("quasi-identifier", now, then)
         # Means lie near zero by chance; what counts is how large the numbers are.
@@ -181,7 +183,7 @@ def test_offsets_cost_no_digits():
             for side in range(2)
         )
         made = tallied(before, after, [slice(0, 1000), slice(1000, 3000)])
-        told = made.attributes()
+        told = made.attributes(public=False)
         found.append(
             (made.losses, [each.deviation_after for each in told], made.correlations(public=False))
         )
@@ -196,7 +198,7 @@ def test_bars_have_round_edges_and_exact_counts():
     for start in range(0, 20000, 999):
         rows = slice(start, start + 999)
         made.add([before.rows(rows)], [after.rows(rows)])
-    bars = made.attributes()[0].bars
+    bars = made.attributes(public=False)[0].bars
     low, high = bars[0].low, bars[-1].high
     assert (low * 10) % 1 == pytest.approx(0.0, abs=1e-9)  # the range is some 50: tenths remain
     assert (high * 10) % 1 == pytest.approx(0.0, abs=1e-9)
@@ -224,7 +226,7 @@ def test_bins_count_as_numpy_does(low, high):
 def test_whole_numbers_have_a_bar_each():
     before = encode("x", pa.array([3, 4, 4, 7] * 100))
     made = tallied([before], [before], [slice(None)])
-    bars = made.attributes()[0].bars
+    bars = made.attributes(public=False)[0].bars
     assert [(bar.low, bar.before, bar.after) for bar in bars] == [
         (2.5, 100, 100),
         (3.5, 200, 200),
@@ -239,7 +241,7 @@ def test_range_tells_nothing_of_the_outermost():
     values[17] = 123456.789
     before = encode("x", pa.array(values))
     made = tallied([before], [before], [slice(None)])
-    bars = made.public_attributes()[0].bars
+    bars = made.attributes(public=True)[0].bars
     assert [(bar.low, bar.high, bar.after) for bar in bars] == [(-0.5, 0.5, 1000)]
 
 
@@ -248,7 +250,7 @@ def test_values_outside_the_sample_count_in_the_outermost_bars():
     before = encode("x", pa.array(np.concatenate([rng.normal(size=100), [-1e9, 1e9, 1e9]])))
     made = Tally([before.rows(slice(0, 100))], [0.0])
     made.add([before], [before])
-    bars = made.attributes()[0].bars
+    bars = made.attributes(public=False)[0].bars
     assert bars[0].after >= 2
     assert bars[-1].after >= 3
     assert sum(bar.after for bar in bars) == 103
@@ -262,7 +264,7 @@ def test_what_overflows_is_not_told():
     made.add([before, other], [before.rows(np.arange(52) // 2 * 2), other])
     assert math.isnan(made.losses["x"])
     assert made.losses["y"] == 0.0
-    assert made.attributes()[0].deviation_before is None
+    assert made.attributes(public=False)[0].deviation_before is None
     assert made.correlations(public=False).before[0] == (None, None)
     assert made.correlations(public=False).before[1][1] == pytest.approx(1.0)
 
@@ -272,7 +274,7 @@ def test_nothing_counted_yet():
     made = Tally([column, column], [1.0, 1.0])
     assert made.total_loss == 0.0
     assert made.losses == made.changes == {"x": 0.0}
-    assert made.attributes()[0].mean_before is None
+    assert made.attributes(public=False)[0].mean_before is None
     assert made.correlations(public=True).after == ((None, None), (None, None))
 
 
@@ -282,8 +284,8 @@ def test_merged_with_a_copy_that_travelled():
     twice = pickle.loads(pickle.dumps(made))  # workers send theirs
     twice.merge(made)
     assert twice.losses == pytest.approx(made.losses)
-    assert [bar.after for bar in twice.attributes()[0].bars] == [
-        2 * bar.after for bar in made.attributes()[0].bars
+    assert [bar.after for bar in twice.attributes(public=False)[0].bars] == [
+        2 * bar.after for bar in made.attributes(public=False)[0].bars
     ]
 
 
@@ -294,11 +296,11 @@ def test_a_small_sample_shows_no_range_to_the_public():
         encode("c", pa.array(["a", "b", "c"] * 333)),
     ]
     made = tallied(columns, columns, [slice(None)], shown_from=1000)
-    number, category = made.public_attributes()
+    number, category = made.attributes(public=True)
     assert number.bars == ()
     assert number.mean_after is not None
     assert len(category.bars) == 3
-    assert made.attributes()[0].bars
+    assert made.attributes(public=False)[0].bars
 
 
 @given(releases())
@@ -310,5 +312,5 @@ def test_merged_in_the_same_order_to_the_last_bit(release):
         made = tallied(before, after, [])
         for part in parts:
             made.merge(pickle.loads(pickle.dumps(tallied(before, after, [part]))))
-        found.append((made.losses, made.attributes(), made.correlations(public=False)))
+        found.append((made.losses, made.attributes(public=False), made.correlations(public=False)))
     assert repr(found[0]) == repr(found[1])

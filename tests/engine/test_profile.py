@@ -63,7 +63,7 @@ def told(profile):
             tally.losses,
             tally.changes,
             tally.total_loss,
-            tally.attributes(),
+            tally.attributes(public=False),
             tally.correlations(public=False),
             profile.links._nearest.tolist(),
             profile.links._ties.tolist(),

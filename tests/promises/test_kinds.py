@@ -86,8 +86,8 @@ def test_words(name):
     assert not kind.treatment.endswith(".")
     assert type(kind).__doc__
     assert kind.numeric or kind.categorical
-    assert (kind.turn is None) == (kind.read_as == ())
-    assert (kind in kinds_of_text()) == (kind.turn is not None)
+    assert (kind.turn == 0) == (kind.read_as == ())
+    assert (kind in kinds_of_text()) == (kind.turn > 0)
     assert pickle.loads(pickle.dumps(kind)).name == name
 
 

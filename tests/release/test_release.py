@@ -31,6 +31,7 @@ from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.table import formats
 from microagg.table.formats import database
 from microagg.table.formats.csv import Csv
+from microagg.table.opening import Origin
 from tests.commands import ROLES, refusal, survey
 from tests.commands import microagg as command
 
@@ -394,7 +395,7 @@ def test_k_is_counted_on_what_was_written_and_not_believed(tmp_path, monkeypatch
     survey(tmp_path / "survey.csv")
     # Whoever prepares the table for its format breaks the promise, and the writer is faithful.
     monkeypatch.setattr(
-        "microagg.table.writing._exported", lambda table, *_: changed(table, "age", 7, 33)
+        Origin, "exported", lambda _self, table, _path: changed(table, "age", 7, 33)
     )
     said = refusal("protect", "survey.csv", *ROLES, "-o", "release.csv", folder=tmp_path, code=1)
     assert "at least 5 records share each combination of values" in said

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
 from microagg.base.reading import Reading
-from microagg.table.digests import Digests, digests_for, read_back_stream
 from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout
 from microagg.table.opening import Origin
-from microagg.table.sinks import open_sink
+from microagg.table.sinks import Digests, digests_for, open_sink, read_back_stream
 from microagg.table.streams import open_stream
 from tests.table.test_arrow_files import TABLE
 from tests.table.test_sinks import ELSEWHERE, NOT_IN_CSV
@@ -94,14 +93,12 @@ def test_content_does(one, other):
 
 def there_and_back(table, path, origin=ELSEWHERE, rows=2):
     """What was written, and the stream that reads it back."""
-    written = digests_for(path, origin)
     with open_sink(path, table.schema, origin, table.num_rows) as sink:
         for batch in table.to_batches(max_chunksize=rows):
             sink.write(batch)
-            written.add(batch)
     stream = read_back_stream(path, table.schema, origin)
     assert stream.rows == table.num_rows
-    return written.of(), stream
+    return sink.digests.of(), stream
 
 
 def found_in(stream, path, origin=ELSEWHERE, rows=3):

@@ -171,7 +171,7 @@ def test_declared_codes_are_found(tmp_path):
     assert mask("day").tolist() == [False, False, False, True]
     whole = mask_of_missing(read.table["sex"].combine_chunks(), read.layout, "sex")
     assert whole.tolist() == [False, False, True, False]
-    plain = STATS.for_others(read.table, Reading(), read.layout)
+    plain = STATS.exported(read.table, None, Reading(), read.layout)
     assert plain["income"].to_pylist() == [1200.5, None, None, None]
     assert plain["sex"].to_pylist() == [1, 2, None, None]
     assert plain["answer"].to_pylist() == ["yes", None, "no", None]

@@ -18,7 +18,6 @@ from microagg.base.reading import Reading
 from microagg.table.checks import fingerprint, sha256_of
 from microagg.table.formats import FORMATS
 from microagg.table.formats.arrow import Arrow
-from microagg.table.formats.arrow.streams import Limits
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.csv.layout import CsvLayout
 from microagg.table.opening import open_table
@@ -113,8 +112,7 @@ def test_views_come_as_plain_texts(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", [".arrow", ".parquet", ".csv"])
 def test_huge_batches_and_row_groups_are_not_read_as_a_whole(tmp_path, monkeypatch, suffix):
-    limits = Limits(buffer=1 << 14, large=1 << 20)
-    for small in (Arrow(limits), Csv(1 << 12)):
+    for small in (Arrow(buffer=1 << 14, large=1 << 20), Csv(1 << 12)):
         monkeypatch.setitem(FORMATS, small.name, small)
     table = numbers(300_000)
     path = tmp_path / f"t{suffix}"

@@ -127,7 +127,7 @@ def encode(
     """
     declared = Declared.by(name, array.type, kind, order)
     if kind is None and order is None and is_text(array.type):
-        refuse_disguised(name, *counts_of(plain_values(array)))
+        refuse_disguised(name, *counts_of(without_views(array)))
     return declared.encode(array)
 
 
@@ -141,9 +141,3 @@ def counts_of(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
     """The different values of a column but the missing one, and how many rows have each."""
     counts = pc.value_counts(array.drop_null())
     return counts.field("values"), counts.field("counts").to_numpy()
-
-
-def plain_values(array: pa.Array) -> pa.Array:
-    """The entries without dictionaries and views."""
-    plain = without_views(array)
-    return plain.cast(plain.type.value_type) if pa.types.is_dictionary(plain.type) else plain

@@ -15,17 +15,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.columns.coded import (
-    Coded,
-    Declared,
-    counts_of,
-    plain_values,
-)
+from microagg.columns.coded import Coded, Declared, counts_of
 from microagg.columns.kinds import find
 from microagg.columns.kinds.kind import where_missing
 from microagg.columns.points import Corners, Scores
 from microagg.columns.text import is_text, refuse_disguised, without_views
 from microagg.kernels.exact_sums import Moments
+from microagg.table.checks import plain
 
 
 class Observed:
@@ -49,7 +45,7 @@ class Observed:
         self._nan = self._nulls = False
         # Of categories.
         self._most_categories = most_categories
-        self._categories = plain_values(pa.nulls(0, column_type))
+        self._categories = plain(without_views(pa.nulls(0, column_type)))
         self._counts = np.zeros(0, np.int64)
         self._waiting: list[tuple[pa.Array, NDArray[np.int64]]] = []
         self._ordered: pa.Array | None = None
@@ -79,14 +75,10 @@ class Observed:
 
     def coding(self) -> "Coding":
         """What the column is, now that every part was seen."""
-        declared = self._declared
-        categorical = declared.traits.categorical
+        categorical = self._declared.traits.categorical
         categories, step, place = self._counted() if categorical else self._summed()
         return Coding(
-            declared.name,
-            declared.type,
-            declared.kind,
-            declared.order,
+            **vars(self._declared),
             categories=categories,
             fineness=self._fineness,
             step=step,
@@ -123,9 +115,9 @@ class Observed:
     def _count(self, part: pa.Array) -> None:
         if pa.types.is_dictionary(part.type) and part.type.ordered and self._declared.order is None:
             self._same_order(without_views(part).dictionary)
-        plain = plain_values(part)
-        self.missing += plain.null_count
-        self._merge_counts(*counts_of(plain))
+        entries = plain(without_views(part))
+        self.missing += entries.null_count
+        self._merge_counts(*counts_of(entries))
 
     def _merge_counts(self, values: pa.Array, counts: NDArray[np.int64]) -> None:
         self._waiting.append((values, counts))
@@ -187,16 +179,6 @@ class Coding(Declared):
     place: Scores | Corners
 
     @property
-    def origin(self) -> int | float:
-        """The number nearest to the mean, of whole numbers a whole one; zero for categories."""
-        return self.place.origin
-
-    @property
-    def numeric(self) -> bool:
-        """Whether values have distances."""
-        return self.traits.numeric
-
-    @property
     def has_gaps(self) -> bool:
         """Whether some values are missing."""
         return self.missing > 0
@@ -234,14 +216,14 @@ class Coding(Declared):
         return replace(coded, values=coded.values * (coded.step // self.step), step=self.step)
 
     def _code_categories(self, part: pa.Array) -> Coded:
-        plain = plain_values(part)
-        codes = pc.index_in(plain, value_set=self.categories)
-        if codes.null_count != plain.null_count:
+        entries = plain(without_views(part))
+        codes = pc.index_in(entries, value_set=self.categories)
+        if codes.null_count != entries.null_count:
             raise self._changed()
         return replace(
             self.encode(pa.nulls(0, self.type)),
             values=codes.fill_null(0).to_numpy().astype(np.int64),
-            missing=where_missing(plain),
+            missing=where_missing(entries),
             categories=self.categories,
         )
 
@@ -258,10 +240,10 @@ class Coding(Declared):
 
     @classmethod
     def from_dict(
-        cls, plain: Mapping[str, Any], column_type: pa.DataType, categories: pa.Array | None
+        cls, noted: Mapping[str, Any], column_type: pa.DataType, categories: pa.Array | None
     ) -> Self:
         """The coding that `to_dict` wrote down."""
-        order = None if plain["order"] is None else tuple(plain["order"])
-        place = find(plain["kind"]).placed(**plain["place"])
-        given = {**plain, "order": order, "place": place}
+        order = None if noted["order"] is None else tuple(noted["order"])
+        place = find(noted["kind"]).placed(**noted["place"])
+        given = {**noted, "order": order, "place": place}
         return cls(type=column_type, categories=categories, **given)

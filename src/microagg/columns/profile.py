@@ -97,33 +97,20 @@ class Tally:
         losses = [column.loss for column in self._columns if column.varies]
         return float(np.mean(losses)) if losses else 0.0
 
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The columns as a page shows them, before and after."""
-        return tuple(
-            described(
-                "quasi-identifier",
-                column.coded,
-                column.edges,
-                column.side(1),
-                column.side(0),
-                column.loss,
-                column.percent_changed,
-            )
-            for column in self._columns
-        )
+    def attributes(self, public: bool) -> tuple[Attribute, ...]:
+        """The columns as a page shows them, before and after.
 
-    def public_attributes(self) -> tuple[Attribute, ...]:
-        """The columns as a public page shows them: what the release tells, on the same bins.
-
-        Without histograms where the sample was so small that their ranges could tell of somebody.
+        public: only what the release tells, on the same bins; without histograms where the sample
+            was so small that their ranges could tell of somebody.
         """
+        shows_bins = self._shows_bins or not public
         return tuple(
             described(
                 "quasi-identifier",
                 column.coded,
-                column.edges if self._shows_bins else None,
+                column.edges if shows_bins else None,
                 column.side(1),
-                None,
+                *(() if public else (column.side(0), column.loss, column.percent_changed)),
             )
             for column in self._columns
         )

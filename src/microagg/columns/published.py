@@ -28,23 +28,13 @@ def centres_of(
     column: Coded,
     groups: Partition,
     weights: NDArray[np.float64] | None = None,
-    decimals: int | None = None,
+    decimals: int | Mapping[str, int] | None = None,
     proximity: Proximity | None = None,
 ) -> tuple[NDArray, NDArray[np.bool_]]:
-    """What each group publishes, and which groups publish no value."""
-    centres, empty = _centres(column, groups, weights, proximity)
-    if not column.whole:
-        centres = centres if decimals is None else _rounded(centres, decimals)
-        centres = centres + 0.0  # there is one zero, not two
-    return centres, empty
+    """What each group publishes, and which groups publish no value.
 
-
-def _centres(
-    column: Coded,
-    groups: Partition,
-    weights: NDArray[np.float64] | None,
-    proximity: Proximity | None,
-) -> tuple[NDArray, NDArray[np.bool_]]:
+    decimals: how many places numbers are rounded to, those of all columns or by name.
+    """
     values, labels, count = column.values, groups.labels, groups.n_groups
     empty = np.zeros(count, bool)
     present: NDArray[np.bool_] | None = None
@@ -62,6 +52,10 @@ def _centres(
         centres[~empty] = column.traits.centre(
             np.ascontiguousarray(values), labels, int((~empty).sum()), weights
         )
+    if not column.whole:
+        places = decimals.get(column.name) if isinstance(decimals, Mapping) else decimals
+        centres = centres if places is None else _rounded(centres, places)
+        centres = centres + 0.0  # there is one zero, not two
     return centres, empty
 
 
@@ -124,8 +118,3 @@ def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]
         rounded = np.round(centres, decimals)
     # Numbers that overflow on the way are too large to have such places.
     return np.where(np.isfinite(rounded), rounded, centres)
-
-
-def decimals_of(setting: int | Mapping[str, int] | None, name: str) -> int | None:
-    """How many places a column is rounded to."""
-    return setting.get(name) if isinstance(setting, Mapping) else setting

@@ -67,7 +67,7 @@ def described(
     column: Coded,
     edges: NDArray[np.float64] | None,
     after: Side,
-    before: Side | None,
+    before: Side | None = None,
     loss: float | None = None,
     changed: float | None = None,
 ) -> Attribute:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
-from microagg.columns.published import centres_of, decimals_of
+from microagg.columns.published import centres_of
 from microagg.engine.plan import Plan
 from microagg.grouping.constraints import How, partition_units
 
@@ -114,10 +114,7 @@ def _group_piece(
         advance=advance,
         orders=orders,
     )
-    found = [
-        centres_of(column, grouped, weights, decimals_of(recipe.decimals, column.name))
-        for column in columns
-    ]
+    found = [centres_of(column, grouped, weights, recipe.decimals) for column in columns]
     return Block(grouped, [centres for centres, _ in found], [empty for _, empty in found])
 
 

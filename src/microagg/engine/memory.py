@@ -15,7 +15,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode, encode
-from microagg.columns.published import Proximity, centres_of, decimals_of, satisfied
+from microagg.columns.published import Proximity, centres_of, satisfied
 from microagg.engine.block import Block, group_cell
 from microagg.engine.cells import rows_by_cell
 from microagg.engine.plan import DROPPED, Plan
@@ -334,8 +334,7 @@ def _moved(
     centres, empty, kept = [], [], []
     for column in columns:
         proximity = original.proximity(column.name, rows)
-        decimals = decimals_of(plan.recipe.decimals, column.name)
-        found, none = centres_of(column, groups, weights, decimals, proximity)
+        found, none = centres_of(column, groups, weights, plan.recipe.decimals, proximity)
         centres.append(np.split(found, starts[1:-1]))
         empty.append(np.split(none, starts[1:-1]))
         if column.categories is None:

@@ -45,12 +45,12 @@ def shown(plan: Plan, sample: pa.Table, profile: Profile, origin: Origin) -> Sho
     # The borders of the tally's bars are round numbers near quantiles of the original sample. Of a
     # large one these tell of nobody; a small one is the whole table, and shows itself.
     if sample.num_rows < plan.rows:
-        public, together = tally.public_attributes(), tally.correlations(public=True)
+        public, together = tally.attributes(public=True), tally.correlations(public=True)
     else:
         public = tuple(attribute("quasi-identifier", column) for column in sampled.after)
         together = correlations(sampled.after)
     return Shown(
-        (*tally.attributes(), *told),
+        (*tally.attributes(public=False), *told),
         tally.correlations(public=False),
         (*public, *alone),
         together,

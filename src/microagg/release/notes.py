@@ -19,7 +19,7 @@ def notes_on(plan: Plan) -> list[str]:
         )
     for coding in plan.codings:
         kinds = 0 if coding.categories is None else len(coding.categories)
-        if not coding.numeric and kinds > max(_MANY_CATEGORIES, plan.rows / (2 * recipe.k)):
+        if not coding.traits.numeric and kinds > max(_MANY_CATEGORIES, plan.rows / (2 * recipe.k)):
             notes.append(
                 f"{coding.name} has {kinds} different values: if it identifies people, drop it as "
                 "an identifier instead."

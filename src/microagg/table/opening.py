@@ -47,6 +47,10 @@ class Origin:
         """A column to be read but not written: what a text says, without texts for missing."""
         return self.format.readable(array, self.reading, self.layout)
 
+    def exported(self, table: pa.Table, path: Path | None) -> pa.Table:
+        """A release for a file, or a database if None: what only the input explains stays there."""
+        return self.format.exported(table, path, self.reading, self.layout)
+
     def layout_for(self, path: Path) -> Any:
         """How a file is to be laid out: like the input if it is of the same format."""
         target = format_of(str(path))

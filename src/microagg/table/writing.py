@@ -41,7 +41,7 @@ def write_file(table: pa.Table, path: Path, origin: Origin) -> ReadBack:
     """
     check_writable(str(path))
     target, layout = format_of(str(path)), origin.layout_for(path)
-    meant = _exported(table, origin, target, path)
+    meant = origin.exported(table, path)
     target.write(meant, path, layout)
     numbers = [name for name in meant.column_names if _is_full_of_numbers(meant[name])]
     try:
@@ -63,18 +63,9 @@ def draft_in_database(
 
     The draft takes its name when the block ends well, and vanishes otherwise.
     """
-    target = format_of(address)
-    meant = _exported(table, origin, target, None)
+    meant = origin.exported(table, None)
     with draft(meant, address, force) as back:
-        yield _compared(back, meant, target, None, fingerprint(meant))
-
-
-def _exported(table: pa.Table, origin: Origin, target: Format, path: Path | None) -> pa.Table:
-    """The table as the target should hold it: what only the input's format explains stays there."""
-    source = origin.format
-    if path is not None and source == target and source.keeps(path, origin.layout):
-        return table
-    return source.for_others(table, origin.reading, origin.layout)
+        yield _compared(back, meant, format_of(address), None, fingerprint(meant))
 
 
 def _is_full_of_numbers(column: pa.ChunkedArray) -> bool:

@@ -380,15 +380,18 @@ def test_every_row_comes_out_once(tmp_path, source, target, monkeypatch, what):
 
 
 def test_a_damaged_release_is_never_published(tmp_path, source, target, monkeypatch):
-    write = Sink.write
+    flush = Sink.flush
 
-    def damaged(self, batch):
-        place = batch.schema.get_field_index("number")
-        values = batch.column(place).to_numpy(zero_copy_only=False).copy()
-        values[0] = 99.0
-        write(self, batch.set_column(place, batch.schema.field(place), pa.array(values)))
+    def damaged(self):
+        for number, batch in enumerate(self._gathered):
+            place = batch.schema.get_field_index("number")
+            values = batch.column(place).to_numpy(zero_copy_only=False).copy()
+            values[0] = 99.0
+            field = batch.schema.field(place)
+            self._gathered[number] = batch.set_column(place, field, pa.array(values))
+        flush(self)
 
-    monkeypatch.setattr(Sink, "write", damaged)
+    monkeypatch.setattr(Sink, "flush", damaged)
     with pytest.raises(PromiseError, match="protected columns hold the published values"):
         written(source, target, nasty(1000))
     assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]

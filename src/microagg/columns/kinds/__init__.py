@@ -28,9 +28,7 @@ def all_kinds() -> tuple[Kind, ...]:
 
 def kinds_of_text() -> list[Kind]:
     """The kinds that text nobody declared may be of, in the order in which they are tried."""
-    return sorted(
-        (kind for kind in all_kinds() if kind.turn is not None), key=lambda kind: kind.turn or 0
-    )
+    return sorted((kind for kind in all_kinds() if kind.turn), key=lambda kind: kind.turn)
 
 
 def kind_for(name: str, column_type: pa.DataType) -> Kind:

@@ -25,7 +25,7 @@ class Kind(ABC):
         not, columns have a mean and a deviation.
     centre: what groups publish, see `aggregation.centres`.
     read_as: what text that was declared of this kind is read as, the coarsest first.
-    turn: when text that nobody declared is tried as this kind, the lowest first; never if None.
+    turn: when text that nobody declared is tried as this kind, the lowest first; never if 0.
     deviation: what a page calls the deviation. labelled: histograms show the labels of their bars,
         for numbers would say nothing.
     """
@@ -36,7 +36,7 @@ class Kind(ABC):
     categorical: ClassVar[bool]
     centre: Callable[[NDArray, NDArray[np.int64], int, Weights], NDArray]
     read_as: ClassVar[tuple[pa.DataType, ...]] = ()
-    turn: ClassVar[int | None] = None
+    turn: ClassVar[int] = 0
     deviation: ClassVar[str] = "Deviation"
     labelled: ClassVar[bool] = False
 

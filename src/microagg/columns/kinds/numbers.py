@@ -11,6 +11,7 @@ from microagg.base.errors import InputError, OptionError
 from microagg.columns.coded import Coded
 from microagg.columns.kinds.kind import where_missing
 from microagg.columns.kinds.measured import Measured
+from microagg.table.checks import plain
 
 
 class Numbers(Measured):
@@ -22,8 +23,7 @@ class Numbers(Measured):
 
     def encode(self, name: str, array: pa.Array, order: tuple[str, ...] | None) -> Coded:
         """Floats and integers as they are; decimals as whole numbers of their last place."""
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
+        array = plain(array)
         given = array.type
         if pa.types.is_decimal(given):
             return Coded(name, self.name, _unscaled(name, array), True, where_missing(array), given)

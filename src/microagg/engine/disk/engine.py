@@ -31,11 +31,10 @@ from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
 from microagg.table.classes import count_classes_in_parts
-from microagg.table.digests import Digests, digests_for, read_back_stream
 from microagg.table.formats import format_of
 from microagg.table.formats.arrow.files import SUFFIXES
 from microagg.table.opening import Origin, check_columns
-from microagg.table.sinks import open_sink
+from microagg.table.sinks import Digests, digests_for, open_sink, read_back_stream
 from microagg.table.streams import Stream, open_stream
 
 _RANGE_ROWS = 1 << 18
@@ -204,14 +203,12 @@ class Disk:
         self._work.check_open()
         stream = self._stream_for(path)
         schema = _published_schema(stream.schema, plan)
-        meant = digests_for(path, stream.origin)
         rows = plan.rows - plan.dropped
         with open_sink(path, schema, stream.origin, rows) as sink:
             for table in self._ranges(stream, plan, list(schema.names), advance):
                 for batch in table.to_batches():
                     sink.write(batch)
-                    meant.add(batch)
-        yield _Draft(path, schema, meant)
+        yield _Draft(path, schema, sink.digests)
         self._written = Path(place.address).absolute() if place.address != "-" else None
 
     def recount(self, draft: _Draft | None, advance: Advance) -> Recount:

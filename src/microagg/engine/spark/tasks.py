@@ -23,10 +23,9 @@ from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
 from microagg.engine.survey import Survey, piece, weights_of
-from microagg.table.digests import digests_for, read_back_stream
 from microagg.table.formats import format_of
 from microagg.table.opening import Origin
-from microagg.table.sinks import open_sink
+from microagg.table.sinks import digests_for, open_sink, read_back_stream
 
 # Beside the columns, which stand first: the number of a row, and what tells apart rows that share
 # one; later the cell, or the figures of a cell in the first of its rows.
@@ -163,13 +162,12 @@ def write(batches: Batches, names: Names, folder: str, suffix: str, origin: Orig
     home = Path(folder) / f"part-{task.partitionId():05}{suffix}"
     # The same part may be written twice at the same time, if Spark takes a worker for lost.
     temporary = home.with_name(f".{task.taskAttemptId()}.{home.name}")
-    schema, meant = parts[0].schema, digests_for(home, origin)
+    schema = parts[0].schema
     with open_sink(temporary, schema, origin, rows) as sink:
         for part in parts:
             sink.write(part)
-            meant.add(part)
     temporary.replace(home)
-    yield _one(pickle.dumps(Part(home.name, rows, schema, meant.of())))
+    yield _one(pickle.dumps(Part(home.name, rows, schema, sink.digests.of())))
 
 
 def read_digests(batches: Batches, meant: Mapping[str, Part], origin: Origin) -> Batches:

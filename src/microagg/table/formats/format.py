@@ -149,12 +149,10 @@ class Format:
         """A column, missing also where it holds codes that its file declares to be missing."""
         return column
 
-    def keeps(self, path: Path, layout: Any) -> bool:
-        """Whether what only this layout explains can stay as it is in a file of this format."""
-        return True
-
-    def for_others(self, table: pa.Table, reading: Reading, layout: Any) -> pa.Table:
-        """The table without what only this format understands."""
+    def exported(
+        self, table: pa.Table, path: Path | None, reading: Reading, layout: Any
+    ) -> pa.Table:
+        """The table for a file, or a database if None, without what that would not understand."""
         return table
 
 

@@ -5,14 +5,11 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
 
 SUFFIXES = {
     ".parquet": "parquet",
@@ -39,13 +36,6 @@ class Layout:
     compression: str | None = None
 
 
-def damaged(path: Path, kind: str, where: str = "") -> InputError:
-    """What to say of a file that begins well and cannot be read, or not everywhere."""
-    return InputError(
-        f"{path} is damaged or cut off: it begins like a {NAMES[kind]} but {where}cannot be read"
-    )
-
-
 def kind_inside(path: Path) -> str:
     """Which kind of file this is by its first bytes, whatever its suffix says."""
     with path.open("rb") as stream:
@@ -70,13 +60,6 @@ def without_views(schema: pa.Schema) -> pa.Schema:
             kind = pa.dictionary(kind.index_type, values, kind.ordered)
         schema = schema.set(place, field.with_type(_VIEWS.get(kind, kind)))
     return schema
-
-
-def codec_of(metadata: "pq.FileMetaData") -> str | None:
-    """The codec of a Parquet file: that of its first column."""
-    if not metadata.num_row_groups or not metadata.num_columns:
-        return None
-    return str(metadata.row_group(0).column(0).compression).lower()
 
 
 def codec_for(layout: Layout | None) -> str:

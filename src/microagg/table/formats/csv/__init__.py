@@ -11,13 +11,11 @@ import pyarrow.compute as pc
 
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.formats.csv.blocks import blocks
-from microagg.table.formats.csv.columns import columns_of, layout_of
+from microagg.table.formats.csv.columns import blocks, columns_of
 from microagg.table.formats.csv.layout import (
     CsvLayout,
     Outline,
     outline,
-    reading_of,
     understand,
     without_missing,
 )
@@ -69,16 +67,9 @@ class Csv(Format):
         """
         path = Path(address)
         plan = self._outline(path, reading)
-        columns, decimal, _rows = columns_of(path, plan, reading, typed, True, advance)
-        again = [column for column in columns if not column.finish()]
-        if again:
-            for batch in blocks(path, plan, [column.name for column in again]):
-                for column, text in zip(again, batch.columns, strict=True):
-                    column.add(text)
-            for column in again:
-                column.finish()
+        columns, layout, _rows = columns_of(path, plan, reading, typed, True, advance)
         table = pa.table([pa.chunked_array(column.chunks) for column in columns], plan.names)
-        return Loaded(table, layout_of(plan, columns, decimal), plan.sha256, plan.notes)
+        return Loaded(table, layout, plan.sha256, plan.notes)
 
     def write(self, table: pa.Table, path: Path, layout: CsvLayout | None) -> None:
         """Write a table, with quotes only where they are needed (see `text.open_writer`)."""
@@ -93,9 +84,7 @@ class Csv(Format):
         One pass agrees on the type of every column, and all later ones keep to it.
         """
         plan = self._outline(path, reading)
-        columns, decimal, rows = columns_of(path, plan, reading, typed, False, advance)
-        for column in columns:
-            column.finish()
+        columns, layout, rows = columns_of(path, plan, reading, typed, False, advance)
         known = {column.name: column for column in columns}
 
         def read(names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG001
@@ -109,7 +98,7 @@ class Csv(Format):
             return [column.values(text) for column, text in zip(columns, texts, strict=True)]
 
         schema = pa.schema([(column.name, column.type) for column in columns])
-        layout, size = layout_of(plan, columns, decimal), self.size_of(path)
+        size = self.size_of(path)
         return Parts(schema, rows, size, layout, plan.sha256, plan.notes, read, understand)
 
     def size_of(self, path: Path) -> int:
@@ -141,7 +130,8 @@ class Csv(Format):
         self, layout: CsvLayout, numbers: Sequence[str]
     ) -> tuple[Reading, Sequence[str]]:
         """Numbers take a third of the memory that their texts would; all else stays text."""
-        return reading_of(layout).model_copy(update={"missing_values": ()}), numbers
+        said = {name: getattr(layout, name) for name in ("delimiter", "encoding", "decimal")}
+        return Reading(**said, missing_values=()), numbers
 
     def readable(self, array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
         """Texts with decimal points, and missing where a text that stands for it says so."""
@@ -150,8 +140,12 @@ class Csv(Format):
         present = without_missing(array, reading.missing_values)
         return pc.replace_substring(present, ",", ".") if layout.decimal == "," else present
 
-    def for_others(self, table: pa.Table, reading: Reading, layout: CsvLayout) -> pa.Table:
+    def exported(
+        self, table: pa.Table, path: Path | None, reading: Reading, layout: CsvLayout
+    ) -> pa.Table:
         """What the texts of untouched columns say, by the same rules as those of protected ones."""
+        if path is not None and self.holds(str(path)):
+            return table
         columns = [
             _understood(column.combine_chunks(), reading, layout) for column in table.columns
         ]

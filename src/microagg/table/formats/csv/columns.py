@@ -1,22 +1,26 @@
-"""What the columns of a CSV file are: agreed on block by block, with or without keeping the values.
+"""The records of a CSV file, block by block: as text, and what the columns turn out to be.
 
 A column is numbers as soon as its first block is read, so its text need never be held whole; one
 that changes its mind later is text after all.
 """
 
+import codecs
+import io
+import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
 
 from microagg.base.errors import InputError
-from microagg.base.progress import Advance
+from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.formats.csv.blocks import blocks
 from microagg.table.formats.csv.layout import (
     ColumnLayout,
     Converter,
@@ -28,6 +32,100 @@ from microagg.table.formats.csv.layout import (
     without_missing,
 )
 
+_END = "end"
+# Seconds in which a thread that reads ahead gets its turn.
+_READ_AHEAD = 0.02
+
+
+def blocks(
+    path: Path, plan: Outline, names: Sequence[str], advance: Advance = silent
+) -> Iterator[pa.RecordBatch]:
+    """The named columns as text, batch by batch; the file's faults become one sentence each."""
+    width, delimiter = len(plan.names), plan.layout.delimiter
+    end = delimiter.join([_END] * width)
+    fault = (
+        f"{plan.name} has a record longer than {plan.block / 2**20:.1f} MB; a quote may never be "
+        "closed, or the delimiter or the line ends may be unusual"
+    )
+
+    def refuse(row: arrow_csv.InvalidRow) -> str:
+        nonlocal fault
+        fault = (
+            f"{plan.name} opens a quote that is never closed"
+            if row.text.rstrip("\r\n").endswith("\n" + end)
+            else f"row {row.number} of {plan.name} has {row.actual_columns} field(s), the header, "
+            f"row 1, has {row.expected_columns}; is the delimiter {delimiter!r} right?"
+        )
+        return "error"
+
+    with path.open("rb") as file:
+        stream = _Utf8Stream(file, plan, f"\n{end}\n".encode())
+        try:
+            reader = arrow_csv.open_csv(
+                stream,
+                # Without threads rows are numbered, and nothing is slower by more than a third.
+                read_options=arrow_csv.ReadOptions(block_size=plan.block, use_threads=False),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=delimiter,
+                    newlines_in_values=True,
+                    # A blank line is a missing value if there is one column, and nothing otherwise.
+                    ignore_empty_lines=width > 1,
+                    invalid_row_handler=refuse,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()),
+                    include_columns=list(names),
+                    strings_can_be_null=False,
+                ),
+            )
+            held = None
+            for batch in reader:
+                if held is not None:
+                    yield held
+                held = batch
+                advance(1.0 - stream.left / plan.length)
+        except pa.ArrowException:
+            # Arrow reads ahead in a thread of its own, which ends the program if it asks for more
+            # while Python shuts down: let it ask now, and get nothing.
+            stream.left = 0
+            time.sleep(_READ_AHEAD)
+            raise InputError(fault) from None
+        if held is None or any(column[-1].as_py() != _END for column in held.columns):
+            raise InputError(f"{plan.name} opens a quote that is never closed")
+        yield held.slice(0, held.num_rows - 1)
+
+
+class _Utf8Stream(io.RawIOBase):
+    """The bytes of a file as UTF-8, with one more record at the end.
+
+    Whether that record arrives shows whether a quote was left open.
+    """
+
+    def __init__(self, file: IO[bytes], plan: Outline, end: bytes):
+        self._file = file
+        self.left = plan.length
+        encoding = plan.layout.encoding
+        self._decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
+        self._ready = b""
+        self._end = end
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        # Blocks must be full: a record may lie across one border, not across two.
+        while len(self._ready) < size and self.left:
+            raw = self._file.read(min(size, self.left))
+            self.left = self.left - len(raw) if raw else 0
+            if self._decoder is not None:
+                raw = self._decoder.decode(raw, final=not self.left).encode()
+            self._ready += raw
+        if not self.left:
+            self._ready += self._end
+            self._end = b""
+        block, self._ready = self._ready[:size], self._ready[size:]
+        return block
+
 
 class Column:
     """One column as it comes in, block by block.
@@ -37,12 +135,7 @@ class Column:
     """
 
     def __init__(
-        self,
-        name: str,
-        typed: bool,
-        decimal: str,
-        missing_values: Sequence[str],
-        keeps: bool = False,
+        self, name: str, typed: bool, decimal: str, missing_values: Sequence[str], keeps: bool
     ):
         self.name = name
         self.typed = typed
@@ -67,7 +160,9 @@ class Column:
 
     def _understood(self, text: pa.Array) -> pa.Array | None:
         present = without_missing(text, self._missing_values)
-        self._count(text, present)
+        if present.null_count:
+            for found in pc.value_counts(text.filter(present.is_null())).to_pylist():
+                self._missing[found["values"]] += found["counts"]
         if self._failed:
             return None
         values = pa.nulls(len(present))
@@ -121,11 +216,6 @@ class Column:
         commonest = self._missing.most_common(1)
         return replace(self._layout, missing=commonest[0][0] if commonest else "")
 
-    def _count(self, text: pa.Array, present: pa.Array) -> None:
-        if present.null_count:
-            for found in pc.value_counts(text.filter(present.is_null())).to_pylist():
-                self._missing[found["values"]] += found["counts"]
-
 
 def columns_of(
     path: Path,
@@ -134,10 +224,11 @@ def columns_of(
     typed: Collection[str] | None,
     keeps: bool,
     advance: Advance,
-) -> tuple[list[Column], str, int]:
-    """The columns after one pass, not finished yet; the decimal sign; how many records there are.
+) -> tuple[list[Column], CsvLayout, int]:
+    """The columns; how the file is written, all in all; how many records there are.
 
-    typed: the columns to understand, None for all; keeps: they hold on to what blocks say.
+    typed: the columns to understand, None for all; keeps: they hold on to what blocks say, for
+    which those that turn out to be text after all are read again.
     """
     asked = set(plan.names if typed is None else typed)
     missing = reading.missing_values
@@ -154,13 +245,15 @@ def columns_of(
             column.add(text)
     if not rows:
         raise InputError(f"{path.name} has column names but no records")
-    return columns, decimal, rows
-
-
-def layout_of(plan: Outline, columns: list[Column], decimal: str) -> CsvLayout:
-    """How the file is written, all in all."""
+    again = [column for column in columns if not column.finish()]
+    if again and keeps:
+        for batch in blocks(path, plan, [column.name for column in again]):
+            for column, text in zip(again, batch.columns, strict=True):
+                column.add(text)
+        for column in again:
+            column.finish()
     styles = {column.name: column.layout() for column in columns if column.typed}
-    return replace(plan.layout, decimal=decimal, columns=styles)
+    return columns, replace(plan.layout, decimal=decimal, columns=styles), rows
 
 
 def _extremes(values: pa.Array) -> pa.Array:
@@ -171,12 +264,9 @@ def _find_decimal(columns: list[pa.Array], missing: Sequence[str]) -> str:
     """A comma if there are columns of decimals with it but none that a point would make such."""
     found = set()
     for text in columns:
-        kinds = set()
-        for decimal in ".,":
-            column = Column("", True, decimal, missing)
-            column.add(text)
-            if column.seen[0].type == pa.float64():
-                kinds.add(decimal)
-        if len(kinds) == 1:
-            found |= kinds
+        present = without_missing(text, missing)
+        if present.null_count < len(present):
+            read = {sign: understand(present, sign)[2].type for sign in ".,"}
+            signs = {sign for sign, kind in read.items() if kind == pa.float64()}
+            found |= signs if len(signs) == 1 else set()
     return "," if found == {","} else "."

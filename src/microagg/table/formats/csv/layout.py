@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from microagg.base.errors import InputError, OptionError
-from microagg.base.reading import MISSING_VALUES, Reading
+from microagg.base.reading import Reading
 from microagg.table.checks import check_names
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -79,14 +79,7 @@ class CsvLayout:
     byte_order_mark: bool = False
     decimal: str = "."
     line_end: str = "\n"
-    missing_values: tuple[str, ...] = MISSING_VALUES
     columns: Mapping[str, ColumnLayout] = field(default_factory=dict)
-
-
-def reading_of(layout: CsvLayout) -> Reading:
-    """How to read a file that was written with this layout."""
-    said = ("delimiter", "encoding", "decimal", "missing_values")
-    return Reading(**{name: getattr(layout, name) for name in said})
 
 
 @dataclass(frozen=True)
@@ -120,21 +113,22 @@ def outline(path: Path, reading: Reading) -> Outline:
         raise InputError(f"{path.name} is {other}, not CSV text; rename it or export it as CSV")
     mark = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     notes = []
+    encoding = mark or "utf-8"
     if reading.encoding is not None:
-        text = _scan(path, _encoding_named(reading.encoding, mark))
-    else:
-        try:
-            text = _scan(path, mark or "utf-8")
-        except _UndecodableError:
-            if mark is not None:
-                raise
-            text = _scan(path, "cp1252")
-            if _CONTROL.search(text.sample):
-                raise _no_text(path) from None
-            notes.append("not UTF-8; read as Windows-1252; say --encoding if that is wrong")
-    if not text.sample.strip("\ufeff\r\n"):
+        encoding = _encoding_named(reading.encoding, mark)
+    try:
+        sha256, length, sample = _scan(path, encoding)
+    except _UndecodableError:
+        if mark is not None or reading.encoding is not None:
+            raise
+        encoding = "cp1252"
+        sha256, length, sample = _scan(path, encoding)
+        if _CONTROL.search(sample):
+            raise _no_text(path) from None
+        notes.append("not UTF-8; read as Windows-1252; say --encoding if that is wrong")
+    sample = sample.removeprefix("\ufeff")
+    if not sample.strip("\ufeff\r\n"):
         raise InputError(f"{path.name} is empty; the first line must hold the column names")
-    sample = text.sample.removeprefix("\ufeff")
     lines = _whole_records(sample, len(sample) < _SAMPLE, reading.delimiter)
     if not lines or not lines[0]:
         raise InputError(
@@ -146,14 +140,13 @@ def outline(path: Path, reading: Reading) -> Outline:
     line_end = _LINE_END.search(sample, len(header))
     layout = CsvLayout(
         delimiter=delimiter,
-        encoding=text.encoding,
-        byte_order_mark=text.encoding == mark,
+        encoding=encoding,
+        byte_order_mark=encoding == mark,
         decimal=reading.decimal or ".",
         line_end=line_end[0] if line_end else "\n",
-        missing_values=reading.missing_values,
     )
     names = _column_names(path.name, header, delimiter)
-    return Outline(path.name, text.sha256, text.length, layout, names, notes)
+    return Outline(path.name, sha256, length, layout, names, notes)
 
 
 def _check_delimiter(delimiter: str | None) -> None:
@@ -182,16 +175,8 @@ class _UndecodableError(InputError):
     """The bytes are not text in the encoding tried."""
 
 
-@dataclass
-class _Scan:
-    sha256: str
-    length: int
-    encoding: str
-    sample: str
-
-
-def _scan(path: Path, encoding: str) -> _Scan:
-    """Look at every byte: is this text, and where does it end?"""
+def _scan(path: Path, encoding: str) -> tuple[str, int, str]:
+    """Look at every byte: is this text, and where does it end? Its hash, length and beginning."""
     digest = hashlib.sha256()
     decoder = codecs.getincrementaldecoder(encoding)()
     size, sample, tail = 0, "", ""
@@ -215,7 +200,7 @@ def _scan(path: Path, encoding: str) -> _Scan:
             if not chunk:
                 break
     blank = tail[len(tail.rstrip("\r\n")) :]
-    return _Scan(digest.hexdigest(), size - len(blank.encode(encoding)), encoding, sample)
+    return digest.hexdigest(), size - len(blank.encode(encoding)), sample
 
 
 def _no_text(path: Path) -> InputError:

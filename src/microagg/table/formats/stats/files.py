@@ -118,9 +118,9 @@ class Stats(Format):
         pyreadstat = require("pyreadstat", f"writing {kind} files", "stats-files")
         polars = require("polars", f"writing {kind} files", "stats-files")
         layout = layout or Layout(kind, _NEWEST[kind])
+        table = decoded(self.exported(table, path, Reading(), layout))
         if layout.kind != kind:
-            table, layout = self.for_others(table, Reading(), layout), _translated(layout, kind)
-        table = decoded(table)
+            layout = _translated(layout, kind)
         columns = dict(zip(table.column_names, table.columns, strict=True))
         same = {name for name in columns if layout.still_like(name, columns[name].type)}
         frame = polars.DataFrame(
@@ -156,12 +156,12 @@ class Stats(Format):
             return column
         return pc.if_else(pa.array(mask), pa.scalar(None, column.type), column)
 
-    def keeps(self, path: Path, layout: Layout) -> bool:
-        """Codes mean something only to the package that declared them."""
-        return self.suffixes[path.suffix.lower()] == layout.kind
-
-    def for_others(self, table: pa.Table, reading: Reading, layout: Layout) -> pa.Table:
-        """The table with codes for missing values as plain ones."""
+    def exported(
+        self, table: pa.Table, path: Path | None, reading: Reading, layout: Layout
+    ) -> pa.Table:
+        """Codes for missing values mean something only to the package that declared them."""
+        if path is not None and SUFFIXES.get(path.suffix.lower()) == layout.kind:
+            return table
         columns = [self.without_codes(table[name], name, layout) for name in table.column_names]
         return pa.table(columns, schema=table.schema)
 
