@@ -85,7 +85,7 @@ def _canonical(column: pa.ChunkedArray) -> list[bytes | memoryview]:
     column = bare(column)
     if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
         full = column.fill_null(b"")
-        return [valid, lengths_of(full), b"".join(map(bytes_of, full.chunks))]
+        return [valid, lengths_of(full), b"".join(map(characters, full.chunks))]
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return [valid, column.fill_null(0).to_numpy().tobytes()]
     return [valid, repr(column.to_pylist()).encode()]
@@ -109,14 +109,15 @@ def lengths_of(full: pa.Array | pa.ChunkedArray) -> bytes:
     return lengths
 
 
-def bytes_of(full: pa.Array) -> bytes:
-    """The bytes of all entries in a row."""
+def characters(full: pa.Array) -> pa.Buffer:
+    """The bytes of all entries in a row, of texts or of bytes."""
     full = full.cast(pa.large_binary())
-    if len(full) == 0:
-        return b""
-    offsets = np.frombuffer(full.buffers()[1], np.int64)[full.offset :][: len(full) + 1]
-    data = full.buffers()[2]
-    return b"" if data is None else data[offsets[0] : offsets[-1]].to_pybytes()
+    _validity, offsets, data = full.buffers()
+    if data is None or not len(full):
+        return pa.py_buffer(b"")
+    bounds = memoryview(offsets).cast("q")
+    begin, end = bounds[full.offset], bounds[full.offset + len(full)]
+    return data.slice(begin, end - begin)
 
 
 def plain(column: Column) -> Column:

@@ -71,10 +71,8 @@ class Frame:
 
     def like(self, columns: Mapping[str, NDArray]) -> Any:
         """A table of the same kind with other columns."""
-        arrays = {name: pa.array(column) for name, column in columns.items()}
-        if self._frame.implementation.is_pyarrow():
-            return pa.table(arrays)
-        return nw.from_arrow(pa.table(arrays), backend=self._frame.implementation).to_native()
+        table = pa.table({name: pa.array(column) for name, column in columns.items()})
+        return nw.from_arrow(table, backend=self._frame.implementation).to_native()
 
     def rebuild(
         self,

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.table.checks import bare, bytes_of, cast_like, lengths_of, plain
+from microagg.table.checks import bare, cast_like, characters, lengths_of, plain
 from microagg.table.formats import format_in_parts, format_of
 from microagg.table.formats.format import Format, Put, spelt_out
 from microagg.table.opening import Origin
@@ -118,7 +118,7 @@ class Digests:
         }
 
 
-def _lengths_and_values(array: pa.Array) -> tuple[bytes, bytes]:
+def _lengths_and_values(array: pa.Array) -> tuple[bytes, bytes | pa.Buffer]:
     if pa.types.is_decimal(array.type):
         array = pc.cast(array, pa.large_string())
     array = bare(array)
@@ -131,7 +131,7 @@ def _lengths_and_values(array: pa.Array) -> tuple[bytes, bytes]:
         entries = (repr(entry).encode() for entry in array.to_pylist() if entry is not None)
         array = pa.array(list(entries), pa.large_binary())
     full = array.drop_null()
-    return lengths_of(full), bytes_of(full)
+    return lengths_of(full), characters(full)
 
 
 def digests_for(path: Path, origin: Origin) -> Digests:

@@ -1,7 +1,7 @@
 """Any table on disk that can be read in parts, as often as asked."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats import format_in_parts
-from microagg.table.formats.format import Parts
+from microagg.table.formats.format import Parts, Typed
 from microagg.table.opening import Origin, check_columns
 
 _ROWS = 1 << 17
@@ -79,7 +79,7 @@ class Stream(Parts):
 def open_stream(
     address: str | os.PathLike[str],
     reading: Reading,
-    typed: Collection[str] | None = None,
+    typed: Typed = None,
     advance: Advance = silent,
 ) -> Stream:
     """Open the file at a path, or a folder of Parquet files, to be read in parts.

@@ -65,8 +65,8 @@ class Format:
     """A kind of file or database. What a format does not say itself holds as it is said here.
 
     A format that can be registered says `name`, `suffixes` (or `holds`), `read` and, for files,
-    `write`; one with `in_parts` says `open_parts`, `size_of` and `open_writer` too. Layouts are
-    its own: nobody else looks into them.
+    `write` or `open_writer`; one with `in_parts` says `open_parts`, `size_of` and `open_writer`.
+    Layouts are its own: nobody else looks into them.
 
     name: what an `Origin` calls it.
     suffixes: those of its files, and which kind of file each asks for.
@@ -101,7 +101,8 @@ class Format:
 
     def write(self, table: pa.Table, path: Path, layout: Any) -> None:
         """Write a file; equal tables give equal bytes. layout: as `layout_for` gives it."""
-        raise NotImplementedError
+        with self.open_writer(path, table.schema, layout, table.num_rows) as put:
+            put(table)
 
     def files_of(self, path: Path) -> list[Path]:
         """The files that a table at a path is made of."""

@@ -71,11 +71,6 @@ class Csv(Format):
         table = pa.table([pa.chunked_array(column.chunks) for column in columns], plan.names)
         return Loaded(table, layout, plan.sha256, plan.notes)
 
-    def write(self, table: pa.Table, path: Path, layout: CsvLayout | None) -> None:
-        """Write a table, with quotes only where they are needed (see `text.open_writer`)."""
-        with open_writer(path, table.schema, layout or CsvLayout()) as put:
-            put(table)
-
     def open_parts(
         self, path: Path, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Parts:
@@ -106,14 +101,10 @@ class Csv(Format):
         return path.stat().st_size
 
     def open_writer(
-        self,
-        path: Path,
-        schema: pa.Schema,
-        layout: CsvLayout,
-        rows: int,
+        self, path: Path, schema: pa.Schema, layout: CsvLayout | None, rows: int
     ) -> AbstractContextManager[Put]:
         """Something that puts table after table into a file (see `text.open_writer`)."""
-        return open_writer(path, schema, layout)
+        return open_writer(path, schema, layout or CsvLayout())
 
     def layout_for(self, path: Path, layout: CsvLayout | None, source: Path | None) -> CsvLayout:
         """A suffix that promises tabs holds for the file that has it."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
+from microagg.table.checks import characters, plain
 from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout, zone_name
 
 _ROWS = 1 << 16
@@ -37,7 +38,12 @@ def open_writer(
     if not len(schema):
         raise InputError("a table without columns cannot be written as CSV")
     for field in schema:
-        _check_writable(field)
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_interval(kind) or not any(is_it(kind) for is_it in _WRITABLE):
+            raise InputError(
+                f"column {field.name!r} is of type {kind}, which CSV cannot hold; "
+                "drop it, turn it into text, or write another format"
+            )
     alone = len(schema) == 1
     styles = [layout.columns.get(name, ColumnLayout()) for name in schema.names]
     rows = max(1, min(_ROWS, _CELLS // len(schema)))
@@ -64,19 +70,9 @@ def as_texts(column: pa.ChunkedArray, name: str, layout: CsvLayout | None) -> pa
     return pa.chunked_array([pc.cast(text, pa.string()) for text in texts], pa.string())
 
 
-def _check_writable(field: pa.Field) -> None:
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if pa.types.is_interval(kind) or not any(is_it(kind) for is_it in _WRITABLE):
-        raise InputError(
-            f"column {field.name!r} is of type {kind}, which CSV cannot hold; "
-            "drop it, turn it into text, or write another format"
-        )
-
-
 def _text(values: pa.Array, style: ColumnLayout, decimal: str) -> pa.Array:
     """Values as they are written, quotes aside."""
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
+    values = plain(values)
     kind = values.type
     if pa.types.is_boolean(kind):
         text = pc.cast(pc.if_else(values, *style.booleans), pa.large_string())
@@ -117,7 +113,7 @@ def _moment_text(values: pa.Array, style: ColumnLayout) -> pa.Array:
 
 def _quoted(text: pa.Array, layout: CsvLayout, alone: bool) -> pa.Array:
     """Fields as they stand in the file; one that is alone in its row must not be an empty line."""
-    data = _data(text).to_pybytes()
+    data = characters(text).to_pybytes()
     needed = pc.equal(text, "") if alone else None
     if any(sign in data for sign in (b'"', b"\r", b"\n", layout.delimiter.encode())):
         special = pc.match_substring_regex(text, rf'["\r\n\x{ord(layout.delimiter):02x}]')
@@ -130,7 +126,7 @@ def _quoted(text: pa.Array, layout: CsvLayout, alone: bool) -> pa.Array:
 
 def _lines(texts: list[pa.Array], layout: CsvLayout) -> pa.Buffer:
     last = _concatenated(texts[-1], layout.line_end)
-    return _data(_concatenated(*texts[:-1], last, between=layout.delimiter))
+    return characters(_concatenated(*texts[:-1], last, between=layout.delimiter))
 
 
 def _concatenated(*parts: pa.Array | str, between: str = "") -> pa.Array:
@@ -140,16 +136,6 @@ def _concatenated(*parts: pa.Array | str, between: str = "") -> pa.Array:
         for part in (*parts, between)
     ]
     return pc.binary_join_element_wise(*wide)
-
-
-def _data(text: pa.Array) -> pa.Buffer:
-    """The characters of all fields in a row."""
-    _validity, offsets, data = text.buffers()
-    if data is None or not len(text):
-        return pa.py_buffer(b"")
-    bounds = memoryview(offsets).cast("q")
-    begin, end = bounds[text.offset], bounds[text.offset + len(text)]
-    return data.slice(begin, end - begin)
 
 
 def _encoded_into(file: IO[bytes], layout: CsvLayout) -> Callable[[pa.Buffer], object]:

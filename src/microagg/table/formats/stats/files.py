@@ -32,7 +32,8 @@ from microagg.table.formats.stats.layout import (
 )
 
 _NEWEST = {"SPSS": 1, "Stata": 118, "SAS xport": 8}
-_WRITERS = {"SPSS": "write_sav", "Stata": "write_dta", "SAS xport": "write_xport"}
+# What the package that reads and writes them calls them.
+_CALLED = {"SPSS": "sav", "Stata": "dta", "SAS": "sas7bdat", "SAS xport": "xport"}
 _STATA_RELEASES = {113: 8, 114: 10, 115: 12, 117: 13, 118: 14, 119: 15}
 _DATE_FORMATS = {
     ("SPSS", "D"): "DATE11",
@@ -71,23 +72,20 @@ class Stats(Format):
         kind = SUFFIXES[path.suffix.lower()]
         sha256 = sha256_of(path)
         pyreadstat = require("pyreadstat", f"reading {kind} files", "stats-files")
-        readers: dict[str, Callable[..., Any]] = {
-            "SPSS": pyreadstat.read_sav,
-            "Stata": pyreadstat.read_dta,
-            "SAS": pyreadstat.read_sas7bdat,
-            "SAS xport": pyreadstat.read_xport,
-        }
+        get = getattr(pyreadstat, f"read_{_CALLED[kind]}")
         options: dict[str, Any] = {"encoding": reading.encoding, "output_format": "dict"}
         if kind != "SAS xport":
             options["user_missing"] = True
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
-                _, head = readers[kind](path, metadataonly=True, **options)
-                # A damaged head may claim billions of rows, and the reader would make room.
-                if (head.number_rows or 0) > path.stat().st_size * _packed(path):
+                _, head = get(path, metadataonly=True, **options)
+                # A damaged head may claim billions of rows, and the reader would make room. More
+                # than one row a byte there can only be where the file is compressed.
+                packed = 2000 if path.suffix.lower() in (".zsav", ".sas7bdat") else 1
+                if (head.number_rows or 0) > path.stat().st_size * packed:
                     raise ValueError
-                values, found = readers[kind](path, disable_datetime_conversion=True, **options)
+                values, found = get(path, disable_datetime_conversion=True, **options)
             # What the library beneath says may quote a value.
             except Exception:
                 raise InputError(
@@ -138,7 +136,7 @@ class Stats(Format):
                 for name in sorted(same & layout.value_labels.keys())
                 if kind == "SPSS" or frame[name].dtype != polars.String
             }
-        put = getattr(pyreadstat, _WRITERS[kind])
+        put = getattr(pyreadstat, f"write_{_CALLED[kind]}")
         try:
             put(frame, path, **settings)
         # What the library beneath says may quote a value.
@@ -164,11 +162,6 @@ class Stats(Format):
             return table
         columns = [self.without_codes(table[name], name, layout) for name in table.column_names]
         return pa.table(columns, schema=table.schema)
-
-
-def _packed(path: Path) -> int:
-    """How many rows a byte of the file can hold at most: more than one only if it is compressed."""
-    return 2000 if path.suffix.lower() in (".zsav", ".sas7bdat") else 1
 
 
 def _column(name: str, values: list, kind: str, found: Any, notes: list[str]) -> pa.Array:
