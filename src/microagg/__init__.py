@@ -4,80 +4,64 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from microagg import private
-    from microagg.actions.assess import assess
-    from microagg.actions.compare import compare
-    from microagg.actions.example import patients
-    from microagg.actions.inspect import inspect
-    from microagg.actions.protect import protect
-    from microagg.actions.tune import tune_proximity
-    from microagg.aggregation.proximity import proximity_centroids
-    from microagg.aggregation.values import aggregate
-    from microagg.base.errors import MicroaggError
-    from microagg.base.groups import Partition
-    from microagg.base.recipe import Recipe
-    from microagg.grouping.bound.lower_bound import Bound, lower_bound
-    from microagg.grouping.doors import partition, partition_columns, partition_many
-    from microagg.grouping.method import Method
-    from microagg.grouping.methods import methods, register_method
-    from microagg.grouping.sequence.univariate import optimal_univariate
-    from microagg.measure.loss import information_loss
-    from microagg.release.assessment import Assessment
-    from microagg.release.release import Release
-
-__all__ = [
-    "Assessment",
-    "Bound",
-    "Method",
-    "MicroaggError",
-    "Partition",
-    "Recipe",
-    "Release",
-    "aggregate",
-    "assess",
-    "compare",
-    "information_loss",
-    "inspect",
-    "lower_bound",
-    "methods",
-    "optimal_univariate",
-    "partition",
-    "partition_columns",
-    "partition_many",
-    "patients",
-    "private",
-    "protect",
-    "proximity_centroids",
-    "register_method",
-    "tune_proximity",
-]
+    from microagg import private as private
+    from microagg.actions.assess import assess as assess
+    from microagg.actions.compare import compare as compare
+    from microagg.actions.example import patients as patients
+    from microagg.actions.inspect import inspect as inspect
+    from microagg.actions.protect import protect as protect
+    from microagg.actions.tune import tune_proximity as tune_proximity
+    from microagg.aggregation.proximity import proximity_centroids as proximity_centroids
+    from microagg.aggregation.values import aggregate as aggregate
+    from microagg.base.errors import MicroaggError as MicroaggError
+    from microagg.base.groups import Partition as Partition
+    from microagg.base.recipe import Recipe as Recipe
+    from microagg.grouping.bound.lower_bound import Bound as Bound
+    from microagg.grouping.bound.lower_bound import lower_bound as lower_bound
+    from microagg.grouping.doors import (
+        partition as partition,
+    )
+    from microagg.grouping.doors import (
+        partition_columns as partition_columns,
+    )
+    from microagg.grouping.doors import (
+        partition_many as partition_many,
+    )
+    from microagg.grouping.method import Method as Method
+    from microagg.grouping.methods import methods as methods
+    from microagg.grouping.methods import register_method as register_method
+    from microagg.grouping.sequence.univariate import optimal_univariate as optimal_univariate
+    from microagg.measure.loss import information_loss as information_loss
+    from microagg.release.assessment import Assessment as Assessment
+    from microagg.release.release import Release as Release
 
 # Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
 _HOMES = {
-    "Assessment": "microagg.release.assessment",
-    "Bound": "microagg.grouping.bound.lower_bound",
-    "Method": "microagg.grouping.method",
-    "MicroaggError": "microagg.base.errors",
-    "Partition": "microagg.base.groups",
-    "Recipe": "microagg.base.recipe",
-    "Release": "microagg.release.release",
-    "aggregate": "microagg.aggregation.values",
-    "assess": "microagg.actions.assess",
-    "compare": "microagg.actions.compare",
-    "information_loss": "microagg.measure.loss",
-    "inspect": "microagg.actions.inspect",
-    "lower_bound": "microagg.grouping.bound.lower_bound",
-    "methods": "microagg.grouping.methods",
-    "optimal_univariate": "microagg.grouping.sequence.univariate",
-    "partition": "microagg.grouping.doors",
-    "partition_columns": "microagg.grouping.doors",
-    "partition_many": "microagg.grouping.doors",
-    "patients": "microagg.actions.example",
-    "protect": "microagg.actions.protect",
-    "proximity_centroids": "microagg.aggregation.proximity",
-    "register_method": "microagg.grouping.methods",
-    "tune_proximity": "microagg.actions.tune",
+    name: f"microagg.{module}"
+    for module, names in {
+        "actions.assess": "assess",
+        "actions.compare": "compare",
+        "actions.example": "patients",
+        "actions.inspect": "inspect",
+        "actions.protect": "protect",
+        "actions.tune": "tune_proximity",
+        "aggregation.proximity": "proximity_centroids",
+        "aggregation.values": "aggregate",
+        "base.errors": "MicroaggError",
+        "base.groups": "Partition",
+        "base.recipe": "Recipe",
+        "grouping.bound.lower_bound": "Bound lower_bound",
+        "grouping.doors": "partition partition_columns partition_many",
+        "grouping.method": "Method",
+        "grouping.methods": "methods register_method",
+        "grouping.sequence.univariate": "optimal_univariate",
+        "measure.loss": "information_loss",
+        "release.assessment": "Assessment",
+        "release.release": "Release",
+    }.items()
+    for name in names.split()
 }
+__all__ = [*_HOMES, "private"]
 
 
 def __getattr__(name: str) -> Any:

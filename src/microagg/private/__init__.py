@@ -4,35 +4,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from microagg.private.guarantee import Guarantee
-    from microagg.private.ledger import Ledger
-    from microagg.private.outcome import Marginal, PrivateRelease
-    from microagg.private.registry import methods
-    from microagg.private.releasing import release
-    from microagg.private.theory import expected_error, suggest_k
+    from microagg.private.guarantee import Guarantee as Guarantee
+    from microagg.private.ledger import Ledger as Ledger
+    from microagg.private.outcome import Marginal as Marginal
+    from microagg.private.outcome import PrivateRelease as PrivateRelease
+    from microagg.private.registry import methods as methods
+    from microagg.private.releasing import release as release
+    from microagg.private.theory import expected_error as expected_error
+    from microagg.private.theory import suggest_k as suggest_k
 
-__all__ = [
-    "Guarantee",
-    "Ledger",
-    "Marginal",
-    "PrivateRelease",
-    "expected_error",
-    "methods",
-    "release",
-    "suggest_k",
-]
-
-# Each name is imported on first use, as in the package itself.
+# Each name is imported on first use: NumPy and Numba take longer to load than most scripts run.
 _HOMES = {
-    "Guarantee": "microagg.private.guarantee",
-    "Ledger": "microagg.private.ledger",
-    "Marginal": "microagg.private.outcome",
-    "PrivateRelease": "microagg.private.outcome",
-    "expected_error": "microagg.private.theory",
-    "methods": "microagg.private.registry",
-    "release": "microagg.private.releasing",
-    "suggest_k": "microagg.private.theory",
+    name: f"microagg.{module}"
+    for module, names in {
+        "private.guarantee": "Guarantee",
+        "private.ledger": "Ledger",
+        "private.outcome": "Marginal PrivateRelease",
+        "private.registry": "methods",
+        "private.releasing": "release",
+        "private.theory": "expected_error suggest_k",
+    }.items()
+    for name in names.split()
 }
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
