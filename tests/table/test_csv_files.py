@@ -154,7 +154,7 @@ def test_values_come_back_as_they_were(written, values, style, layout, data):
         layout.delimiter, layout.encoding, layout.byte_order_mark, layout.decimal, layout.line_end,
         columns={"c": style},
     )  # fmt: skip
-    reading = Reading(layout.delimiter, layout.encoding, layout.decimal)
+    reading = Reading(delimiter=layout.delimiter, encoding=layout.encoding, decimal=layout.decimal)
     for table in (pa.table({"c": values}), pa.table({"c": values, "x": ["7"] * len(values)})):
         again = CSV.read(written(table, layout), reading, ["c"])
         got = again.table["c"].combine_chunks()
