@@ -30,7 +30,7 @@ from tests.commands import refusal
 from tests.engine.disk.running import left, plan_of, put
 from tests.engine.tables import KINDS, SETTINGS, few, nasty
 
-DISK = SimpleNamespace(name="disk")
+DISK = SimpleNamespace(name="disk", memory=None)
 
 
 @pytest.fixture
