@@ -76,7 +76,7 @@ class Categories:
 Domain = Range | Categories
 
 
-def check_columns(columns: Mapping[str, Any]) -> dict[str, NDArray]:
+def checked_columns(columns: Mapping[str, Any]) -> dict[str, NDArray]:
     """Columns of float64 or of text, of one length and with nothing missing."""
     checked = {str(name): _check_column(str(name), values) for name, values in columns.items()}
     if not checked:

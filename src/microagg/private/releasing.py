@@ -20,7 +20,7 @@ from microagg.private.domains import (
     Domain,
     Range,
     check_bounds,
-    check_columns,
+    checked_columns,
 )
 from microagg.private.guarantee import state
 from microagg.private.ledger import Ledger, fingerprint
@@ -79,7 +79,7 @@ def release(
     """
     chosen = find(method, accept)
     given, put_back, origin = _take_apart(table, bounds)
-    columns = check_columns(given)
+    columns = checked_columns(given)
     domains = check_bounds(bounds, columns)
     _check_categories(chosen, domains)
     epsilon = budgets.check_epsilon(epsilon)
