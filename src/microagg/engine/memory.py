@@ -141,6 +141,7 @@ class Memory:
         """Count the classes of what was read back."""
         released = self._released
         assert released is not None
+        give_back_memory()
         if draft is None:
             frame = Frame(released.data)
             table = pa.table([frame.column(name) for name in released.counted], released.counted)
