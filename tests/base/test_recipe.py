@@ -143,10 +143,10 @@ def test_columns_are_named_once_each():
         ({"options": {"gamma": None}}, "options may be finite numbers, texts and lists"),
         ({"options": {"gamma": float("nan")}}, "options may be finite numbers"),
         ({"quasi_identifier": "a"}, "no setting 'quasi_identifier'; did you mean 'quasi_identif"),
-        ({"reading": {"delimeter": ";"}}, "no setting 'delimeter'; did you mean 'delimit"),
-        ({"reading": {"delimiter": ";;"}}, "delimiter: "),
-        ({"reading": {"delimiter": ""}}, "delimiter: "),
-        ({"reading": {"decimal": ";"}}, "decimal: "),
+        ({"reading": {"delimeter": ";"}}, "no setting 'reading.delimeter'; did you mean 'delimit"),
+        ({"reading": {"delimiter": ";;"}}, "reading.delimiter: "),
+        ({"reading": {"delimiter": ""}}, "reading.delimiter: "),
+        ({"reading": {"decimal": ";"}}, "reading.decimal: "),
     ],
 )
 def test_refused_in_one_sentence(wrong, words):

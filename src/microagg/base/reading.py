@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -28,7 +28,12 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
 
 
 class Model(BaseModel):
-    """Settings that are checked when they are given, and never change."""
+    """Settings that are checked when they are given, and never change.
+
+    home: what stands before their names, where they are part of others.
+    """
+
+    home: ClassVar[str] = ""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,11 +47,13 @@ class Model(BaseModel):
                 failure.errors(),
                 key=lambda error: (error["type"] == "extra_forbidden", len(error["loc"])),
             )
-            raise OptionError(_sentence(deepest, type(self).model_fields)) from None
+            raise OptionError(_sentence(deepest, type(self))) from None
 
 
 class Reading(Model):
     """How to read a file or a database; what is not said is found out."""
+
+    home = "reading."
 
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
         default=None, description="Of a text file; found out otherwise."
@@ -64,7 +71,7 @@ class Reading(Model):
     )
 
 
-def _sentence(error: ErrorDetails, fields: Iterable[str]) -> str:
+def _sentence(error: ErrorDetails, model: type[Model]) -> str:
     """Pydantic's first complaint as one sentence."""
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
@@ -74,10 +81,12 @@ def _sentence(error: ErrorDetails, fields: Iterable[str]) -> str:
         for part in error["loc"]
         if isinstance(part, str) and part.isidentifier() and part not in ("bool", "float", "str")
     ]
-    name = ".".join(where) or "the recipe"
+    name = model.home + ".".join(where) or "the recipe"
     if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(where[-1], list(fields), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
+        near = difflib.get_close_matches(where[-1], model.model_fields, n=1)
+        hint = (
+            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(model.model_fields)}"
+        )
         return f"there is no setting {name!r}; {hint}"
     if error["type"] == "missing" or (name == "quasi_identifiers" and error["type"] == "too_short"):
         return (
