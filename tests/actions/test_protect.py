@@ -320,7 +320,16 @@ def test_small_strata():
         protect(table, **wanted)
     merged = protect(table, small_strata="merge", **wanted)
     assert len(merged.data) == 40
-    recounted(merged, ["income", "age"])
+    recounted(merged)
+    # Nobody is alone in a stratum; each group says the one that most of it are in.
+    for label in range(merged.partition.n_groups):
+        there = merged.partition.labels == label
+        (told,) = set(merged.data["region"][there])
+        counts = table["region"][there].value_counts()
+        assert counts[told] == counts.max()
+    assert set(merged.data["region"][1:3]) <= {"a", "b"}
+    unmerged = protect(table[3:], small_strata="merge", **wanted)
+    assert unmerged.data["region"].tolist() == ["c"] * 37
     assert "2 strata had fewer than 3 members; their 3 records were merged" in str(
         merged.certificate.notes
     )

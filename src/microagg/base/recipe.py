@@ -103,7 +103,9 @@ class Recipe(Model):
         (), description="Columns that no group crosses."
     )
     small_strata: Literal["error", "merge", "drop"] = Field(
-        "error", description="Strata of fewer than k records: error, merge or drop."
+        "error",
+        description="Strata of fewer than k records: error, merge (groups then publish the stratum "
+        "that most of them have) or drop.",
     )
     weights: str | None = Field(None, description="The column of sampling weights.")
     entity: str | None = Field(
@@ -215,6 +217,12 @@ class Recipe(Model):
         """What the method is told."""
         return self.options if self.effort is None else {**self.options, "effort": self.effort}
 
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The columns that may publish values of groups in the place of their own."""
+        merged = self.within if self.small_strata == "merge" else ()
+        return (*self.quasi_identifiers, *merged)
+
     def columns(self) -> list[str]:
         """Every column that the recipe names, each once."""
         named = [*self.quasi_identifiers, *self.confidential, *self.identifiers, *self.within]
@@ -318,6 +326,12 @@ def _check_roles(recipe: Recipe) -> None:
                     f"column {name!r} stands in {role} and in {setting}; a column of {setting} is "
                     f"kept as it is, so it cannot be {done}"
                 )
+    for name in recipe.within if recipe.small_strata == "merge" else ():
+        if role_of.get(name) == "confidential":
+            raise OptionError(
+                f"column {name!r} stands in confidential and in within, and small strata are to be "
+                'merged, which replaces values of within; say small_strata="drop", or name it once'
+            )
     if recipe.entity in recipe.quasi_identifiers:
         raise OptionError(
             f"column {recipe.entity!r} is the entity and cannot be a quasi-identifier too"

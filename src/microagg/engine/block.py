@@ -21,11 +21,15 @@ class Block:
     """The groups of a cell and what each publishes, column by column.
 
     empty: the groups that publish no value, column by column.
+    strata: the stratum that each group publishes, where groups cross strata; speakers: a record of
+        each group that is in it.
     """
 
     groups: Partition
     centres: list[NDArray]
     empty: list[NDArray[np.bool_]]
+    strata: NDArray[np.int64] | None = None
+    speakers: NDArray[np.int64] | None = None
 
     def published(
         self, place: int, part: slice = slice(None)
@@ -109,13 +113,28 @@ def _group_piece(
         plan.place(columns),
         recipe.k,
         How(plan.method, seed, plan.options, recipe.refine),
-        strata=_codes(strata),
+        strata=_codes(plan.merged(strata)),
         entities=_codes(entities),
         advance=advance,
         orders=orders,
     )
     found = [centres_of(column, grouped, weights, recipe.decimals) for column in columns]
-    return Block(grouped, [centres for centres, _ in found], [empty for _, empty in found])
+    centres, empty = ([each[place] for each in found] for place in (0, 1))
+    if strata is None or not plan.crossed:
+        return Block(grouped, centres, empty)
+    speakers = _speakers(strata, grouped)
+    return Block(grouped, centres, empty, strata[speakers], speakers)
+
+
+def _speakers(strata: NDArray[np.int64], groups: Partition) -> NDArray[np.int64]:
+    """The first record of each group in the stratum that most of the group are in."""
+    width = int(strata.max()) + 1
+    pairs, firsts, counts = np.unique(
+        groups.labels * width + strata, return_index=True, return_counts=True
+    )
+    labels = pairs // width
+    best = np.lexsort((pairs, -counts, labels))
+    return firsts[best[np.searchsorted(labels[best], np.arange(groups.n_groups))]]
 
 
 def joined(blocks: Sequence[Block]) -> Block:
@@ -124,10 +143,19 @@ def joined(blocks: Sequence[Block]) -> Block:
     labels = [block.groups.labels + start for block, start in zip(blocks, starts, strict=True)]
     first = blocks[0].groups
     places = range(len(blocks[0].centres))
+    rows = np.cumsum([0, *(block.groups.labels.size for block in blocks[:-1])]).tolist()
+    speakers = [
+        block.speakers + row
+        for block, row in zip(blocks, rows, strict=True)
+        if block.speakers is not None
+    ]
+    strata = [block.strata for block in blocks if block.strata is not None]
     return Block(
         Partition(np.concatenate(labels), first.k, first.method),
         [np.concatenate([block.centres[place] for block in blocks]) for place in places],
         [np.concatenate([block.empty[place] for block in blocks]) for place in places],
+        np.concatenate(strata) if strata else None,
+        np.concatenate(speakers) if speakers else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -210,9 +210,10 @@ class _Original:
         self._strata = plan.strata_of(self.seen)
         rows = self.seen.num_rows
         if not plan.divides:
-            if self._strata is None or plan.strata_leaf is None:
+            merged = plan.merged(self._strata)
+            if merged is None or plan.strata_leaf is None:
                 return None
-            return np.where(self._strata == DROPPED, DROPPED, plan.strata_leaf[self._strata])
+            return np.where(merged == DROPPED, DROPPED, plan.strata_leaf[merged])
         columns = self.columns(plan)
         if self.entities is not None:
             points = entity_points(plan.place(columns), self.entities)
@@ -286,6 +287,11 @@ class _Original:
             empty = np.concatenate([block.empty[place] for block in blocks])
             entries = decode(coding.as_coded(centres, None), centres, empty)
             replaced[coding.name] = entries.take(taken)
+        if plan.crossed:
+            spoken = [rows[block.speakers] for rows, block in zip(rows_of, blocks, strict=True)]
+            speakers = pa.array(np.concatenate(spoken)[labels])
+            for name in self.recipe.within:
+                replaced[name] = self.source.frame.column(name).take(speakers)
         entities = self.entities
         return _Released(
             self.source.frame.rebuild(replaced, self.recipe.identifiers, stays),
@@ -345,7 +351,9 @@ def _moved(
     if kept:
         level = 100.0 * sum(each for each, _ in kept) / total if total > 0.0 else 100.0
     made = [
-        Block(block.groups, [part[cell] for part in centres], [part[cell] for part in empty])
+        replace(
+            block, centres=[part[cell] for part in centres], empty=[part[cell] for part in empty]
+        )
         for cell, block in enumerate(blocks)
     ]
     return made, level

@@ -93,8 +93,7 @@ class Plan:
     @property
     def counted(self) -> tuple[str, ...]:
         """The columns whose combinations of values at least k records share."""
-        within = () if self.crossed else self.recipe.within
-        return (*self.recipe.quasi_identifiers, *within)
+        return (*self.recipe.quasi_identifiers, *self.recipe.within)
 
     @property
     def crossed(self) -> bool:
@@ -117,20 +116,24 @@ class Plan:
         return points
 
     def strata_of(self, part: pa.RecordBatch | pa.Table) -> NDArray[np.int64] | None:
-        """The stratum of each row, small ones merged; None where there are no strata."""
-        if self.strata is None or self.stratum_of is None:
+        """The stratum of each row; None where there are no strata."""
+        if self.strata is None:
             return None
         names = list(self.strata.names)
-        table = pa.table([piece(part, name) for name in names], names)
-        return self.stratum_of[self.strata.code(table)]
+        return self.strata.code(pa.table([piece(part, name) for name in names], names))
+
+    def merged(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """What strata count as, small ones merged or DROPPED; None where there are none."""
+        return None if strata is None or self.stratum_of is None else self.stratum_of[strata]
 
     def leaf_of(
         self, points: NDArray[np.float64], strata: NDArray[np.int64] | None
     ) -> NDArray[np.int64]:
         """The leaf that each record lies in; DROPPED for records that are left out."""
-        if strata is None or self.strata_leaf is None:
+        merged = self.merged(strata)
+        if merged is None or self.strata_leaf is None:
             return assign(self.trees[0], points)
-        leaves = np.where(strata == DROPPED, DROPPED, self.strata_leaf[strata])
+        leaves = np.where(merged == DROPPED, DROPPED, self.strata_leaf[merged])
         for tree in np.unique(leaves[leaves < DROPPED]).tolist():
             rows = np.flatnonzero(leaves == tree)
             number = -2 - tree
@@ -279,7 +282,7 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
 
 def _with_strata(plan: Plan, strata: Strata, points: NDArray[np.float64], sample: pa.Table) -> Plan:
     plan = _settled_strata(plan, strata, points, sample)
-    where = plan.strata_of(sample)
+    where = plan.merged(plan.strata_of(sample))
     assert plan.stratum_of is not None
     stays = plan.stratum_of >= 0
     counts = np.bincount(

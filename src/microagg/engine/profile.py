@@ -24,11 +24,13 @@ _ROWS = 1 << 17
 class Sampled:
     """The records of a sample that stay in the release.
 
-    places: which of the sample they are; after: what they publish, column by column.
+    places: which of the sample they are; after: what they publish, column by column; strata: the
+        strata that they publish, where groups cross them.
     """
 
     places: NDArray[np.int64]
     after: list[Coded]
+    strata: NDArray[np.int64] | None = None
 
 
 class Profile:
@@ -52,6 +54,7 @@ class Profile:
         self._last = row_hashes(rows).max()
         self._places: list[NDArray[np.int64]] = []
         self._after: list[list[Coded]] = []
+        self._strata: list[NDArray[np.int64]] = []
         self.satisfaction: float | None = None
         self.links: Links | None = None
         self.linked = np.zeros(0, np.int64)
@@ -63,7 +66,7 @@ class Profile:
         """An empty profile of the same table, for a cell."""
         fresh = copy.copy(self)
         fresh.tally, fresh.links = copy.deepcopy(self.tally), copy.deepcopy(self.links)
-        fresh._places, fresh._after = [], []
+        fresh._places, fresh._after, fresh._strata = [], [], []
         return fresh
 
     def add(
@@ -74,7 +77,8 @@ class Profile:
         for start in range(0, rows.size, _ROWS):
             part = slice(start, start + _ROWS)
             then = [column.rows(part) for column in before]
-            self._add(rows[part], then, block.records(plan, part))
+            strata = None if block.strata is None else block.strata[block.groups.labels[part]]
+            self._add(rows[part], then, block.records(plan, part), strata)
         if self.links is not None:
             self.links.add(block.points(plan), block.groups.sizes)
 
@@ -84,25 +88,33 @@ class Profile:
         rows: NDArray[np.int64],
         before: Sequence[Coded],
         after: Sequence[Coded],
+        strata: NDArray[np.int64] | None = None,
     ) -> None:
-        """The same of records whose groups are not at hand."""
-        self._add(rows, before, after)
+        """The same of records whose groups are not at hand; strata: those that they publish."""
+        self._add(rows, before, after, strata)
         if self.links is not None:
             self.links.add(plan.place(after), np.ones(rows.size, np.int64))
 
     def _add(
-        self, rows: NDArray[np.int64], before: Sequence[Coded], after: Sequence[Coded]
+        self,
+        rows: NDArray[np.int64],
+        before: Sequence[Coded],
+        after: Sequence[Coded],
+        strata: NDArray[np.int64] | None,
     ) -> None:
         self.tally.add(before, after)
         there, places = self._sampled(rows)
         self._places.append(places)
         self._after.append([column.rows(there) for column in after])
+        if strata is not None:
+            self._strata.append(strata[there])
 
     def merge(self, other: Self) -> None:
         """What was added to the profile of the next cell."""
         self.tally.merge(other.tally)
         self._places += other._places
         self._after += other._after
+        self._strata += other._strata
         if self.links is not None and other.links is not None:
             self.links.merge(other.links)
 
@@ -111,7 +123,8 @@ class Profile:
         places = np.concatenate(self._places)
         order = np.argsort(places, kind="stable")
         columns = [_joined(parts).rows(order) for parts in zip(*self._after, strict=True)]
-        return Sampled(places[order], columns)
+        strata = np.concatenate(self._strata)[order] if self._strata else None
+        return Sampled(places[order], columns, strata)
 
     def _sampled(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which of some rows are in the sample, and their places there.

@@ -103,6 +103,10 @@ class Strata:
                 )
         return self._numbers[combined]
 
+    def column(self, name: str) -> pa.Array:
+        """The values of the strata in one of their columns."""
+        return self.table.column(self.names.index(name)).combine_chunks()
+
     def _next(self, part: pa.Table, place: int, combined: NDArray[np.int64]) -> NDArray[np.int64]:
         """Combinations with the values of one column more."""
         values = self._values[place]

@@ -110,11 +110,11 @@ def _confidential(plan: Plan, sample: pa.Table, sampled: Sampled, origin: Origin
 def _classes_of(
     after: Sequence[Coded], plan: Plan, sample: pa.Table, sampled: Sampled
 ) -> NDArray[np.int64]:
-    """Which records share their published values, and their strata where these count."""
+    """Which records share their published values and strata."""
     columns = {f"c{place}": _as_array(column) for place, column in enumerate(after)}
-    within = [name for name in plan.counted if name in plan.recipe.within]
-    for place, name in enumerate(within):
-        columns[f"s{place}"] = sample[name].combine_chunks().take(pa.array(sampled.places))
+    strata = plan.strata_of(sample) if sampled.strata is None else None
+    if strata is not None or sampled.strata is not None:
+        columns["stratum"] = pa.array(sampled.strata if strata is None else strata[sampled.places])
     return class_of(pa.table(columns), list(columns))
 
 

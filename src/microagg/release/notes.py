@@ -12,7 +12,12 @@ def notes_on(plan: Plan) -> list[str]:
     if plan.n_cells > 1 and plan.cell_rows is not None:
         notes.append(f"Grouped in {plan.n_cells} cells of similar records, which no group crosses.")
     if plan.small:
-        done = "merged with others" if plan.crossed else "dropped from the release"
+        done = (
+            f"merged with others, and groups of these publish the {' and '.join(recipe.within)} "
+            "that most of them have"
+            if plan.crossed
+            else "dropped from the release"
+        )
         notes.append(
             f"{plan.small} strata had fewer than {recipe.k} members; their {plan.moved} records "
             f"were {done}."

@@ -27,14 +27,12 @@ class Promise:
 
 
 def _is_untouched(recipe: Recipe, recount: Recount) -> bool | None:
-    others = (same for name, same in recount.same.items() if name not in recipe.quasi_identifiers)
+    others = (same for name, same in recount.same.items() if name not in recipe.replaced)
     return all(others) if recount.complete else None
 
 
 def _is_published(recipe: Recipe, recount: Recount) -> bool | None:
-    return (
-        all(recount.same[name] for name in recipe.quasi_identifiers) if recount.complete else None
-    )
+    return all(recount.same[name] for name in recipe.replaced) if recount.complete else None
 
 
 def _anonymity(recipe: Recipe) -> str:

@@ -148,12 +148,10 @@ class Disk:
         leaves = plan.leaf_of(plan.place(columns), strata)
         rows = np.arange(start, start + part.num_rows)
         packed = row.pack(rows, [(column.values, column.missing) for column in columns])
-        place = row.published
         if strata is not None:
-            packed[:, place] = strata
-            place += 1
+            packed[:, row.stratum] = strata
         if row.weights:
-            packed[:, place] = weights_of(self._recipe, part).view(np.int64)
+            packed[:, -1] = weights_of(self._recipe, part).view(np.int64)
         return self._work.route(packed, leaves, plan.leaves)
 
     def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
@@ -172,14 +170,18 @@ class Disk:
             before = row.coded(plan, packed)
             if self._work.is_done(cell):
                 published = self._work.kept(cell, row.published, self._borders)
-                profiles[cell].add_records(plan, packed[:, 0], before, row.coded(plan, published))
+                after = row.coded(plan, published)
+                told = published[:, row.stratum] if row.crossed else None
+                profiles[cell].add_records(plan, packed[:, 0], before, after, told)
                 return
-            strata = packed[:, row.published] if row.strata else None
+            strata = packed[:, row.stratum] if row.strata else None
             weights = np.ascontiguousarray(packed[:, -1]).view(np.float64) if row.weights else None
             block = group_cell(plan, cell, before, strata, weights, advance=advance_cell)
             profiles[cell].add(plan, packed[:, 0], before, block)
             values = [block.published(place) for place in range(len(before))]
             published = row.pack(packed[:, 0], values)[:, : row.published]
+            if block.strata is not None:
+                published[:, row.stratum] = block.strata[block.groups.labels]
             self._work.keep(cell, published, self._borders)
 
         with self._work.failures_named():
@@ -260,6 +262,7 @@ class Disk:
         """Columns of the whole table in order, as they are published; every row read, once."""
         row, dropped = Row.of(plan), 0
         codings = {coding.name: place for place, coding in enumerate(plan.codings)}
+        strata = _strata_in(stream, plan)
         # Rows are counted by what is read, so something has to be.
         untouched = [name for name in names if name not in codings]
         wanted = untouched or [plan.codings[0].name]
@@ -267,9 +270,10 @@ class Disk:
         for number, table in enumerate(_in_ranges(read_ahead(batches), self._range_rows)):
             words, there = self._work.published(plan.n_cells, row.published, self._borders, number)
             after = row.coded(plan, words)
-            columns = [
-                _entries(after[codings[name]]) if name in codings else table[name] for name in names
-            ]
+            replaced = {name: _entries(after[codings[name]]) for name in names if name in codings}
+            for name, values in strata.items():
+                replaced[name] = values.take(pa.array(words[:, row.stratum]))
+            columns = [replaced[name] if name in replaced else table[name] for name in names]
             table = pa.table(columns, list(names))
             if not there.all():
                 dropped += int((~there).sum())
@@ -319,6 +323,19 @@ def _published_schema(schema: pa.Schema, plan: Plan) -> pa.Schema:
         schema = schema.set(place, schema.field(place).with_type(entries.type))
     kept = [field for field in schema if field.name not in plan.recipe.identifiers]
     return pa.schema(kept, schema.metadata)
+
+
+def _strata_in(stream: Stream, plan: Plan) -> dict[str, pa.Array]:
+    """What each stratum is called in the columns that publish it, in the types of a stream."""
+    strata, names = plan.strata, stream.schema.names
+    if strata is None or not plan.crossed:
+        return {}
+    values = {name: strata.column(name) for name in strata.names}
+    if stream.understand is not None:
+        blank = pa.array([""] * len(strata))
+        texts = [values.get(name, blank).fill_null("") for name in names]
+        values = dict(zip(names, stream.understand(texts), strict=True))
+    return {name: values[name].cast(stream.schema.field(name).type) for name in strata.names}
 
 
 def _entries(column: Coded) -> pa.Array:

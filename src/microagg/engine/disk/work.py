@@ -39,6 +39,7 @@ class Row:
     values: tuple[np.dtype, ...]
     strata: bool
     weights: bool
+    crossed: bool
 
     @classmethod
     def of(cls, plan: Plan) -> "Row":
@@ -48,17 +49,23 @@ class Row:
             tuple(column.values.dtype for column in empty),
             plan.strata is not None,
             plan.recipe.weights is not None,
+            plan.crossed,
         )
+
+    @property
+    def stratum(self) -> int:
+        """Where the stratum stands, if there are some: behind values and marks."""
+        return 1 + len(self.values) + -(-len(self.values) // _MARKS)
 
     @property
     def published(self) -> int:
         """Words of a row as it is published."""
-        return 1 + len(self.values) + -(-len(self.values) // _MARKS)
+        return self.stratum + self.crossed
 
     @property
     def words(self) -> int:
         """Words of a row on its way to its cell."""
-        return self.published + self.strata + self.weights
+        return self.stratum + self.strata + self.weights
 
     def pack(
         self, rows: Words, columns: Sequence[tuple[NDArray, NDArray[np.bool_] | None]]

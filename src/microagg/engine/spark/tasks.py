@@ -122,6 +122,9 @@ def publish(
     for place, column in enumerate(before):
         entries = decode(column, block.centres[place], block.empty[place])
         columns[column.name] = entries.take(labels)
+    if block.speakers is not None:
+        speakers = pa.array(block.speakers[block.groups.labels])
+        columns |= {name: columns[name].take(speakers) for name in recipe.within}
     profile: Profile = pickle.loads(begun)
     profile.add(plan, _numbers(rows, KEY), before, block)
     figures = pa.array([pickle.dumps((cell, profile))], pa.binary())
