@@ -17,6 +17,7 @@ from microagg.engine.profile import LINKED, Profile
 from microagg.engine.protocol import Engine
 from microagg.grouping.bound.lower_bound import lower_bound
 from microagg.kernels.group_passes import group_scatter
+from microagg.release.giveaways import giveaways
 from microagg.release.judging import MEASURED, assessed, shown
 from microagg.release.notes import notes_on
 from microagg.release.release import Release
@@ -94,13 +95,14 @@ def release_by(
         with watch("finding the cells of records", progress) as advance:
             plan = plan.with_counts(engine.count(plan, advance))
         sample, rows = survey.sample.result()
+        told = giveaways(plan, survey.kept.result()[0], engine.origin)
         linked = LINKED if measures and plan.rows > MEASURED else 0
         profile = Profile(plan, sample, rows, linked)
         with watch(f"grouping by {plan.called}", progress) as advance:
             engine.publish(plan, profile, advance)
         above = _above_optimum(engine, plan, prove, progress) if prove else None
         engine.forget()
-        release = _released(engine, plan, sample, profile, measures, above, progress)
+        release = _released(engine, plan, sample, profile, measures, above, told, progress)
         unless_done.pop_all()
     return release
 
@@ -112,6 +114,7 @@ def _released(
     profile: Profile,
     measures: bool,
     above: float | None,
+    told: list[str],
     progress: bool | None,
 ) -> Release:
     recipe = plan.recipe
@@ -141,7 +144,7 @@ def _released(
         "plan_sha256": plan.sha256,
         "input_sha256": engine.sha256,
         "recipe_sha256": recipe.sha256,
-        "notes": (*engine.notes, *notes_on(plan)),
+        "notes": (*engine.notes, *notes_on(plan), *told),
     }
     pages = shown(plan, sample, profile, engine.origin)
     return Release(engine, recipe, plan.counted, facts, pages, assessment, progress)

@@ -1,7 +1,7 @@
 """Memory: a table of any kind that fits, held once as it came and once as it goes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,8 +75,14 @@ class Memory:
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
         original = self._held
-        survey = Survey(self._recipe, original.seen.schema)
-        survey.add(original.seen, np.arange(self.rows), original.first_rows)
+        part = original.seen
+        for name in self.columns:
+            # What Arrow has no type for is not looked at.
+            with suppress(InputError):
+                if name not in part.schema.names:
+                    part = part.append_column(name, original.source.frame.column(name))
+        survey = Survey(self._recipe, part.schema)
+        survey.add(part, np.arange(self.rows), original.first_rows)
         give_back_memory()
         advance(1.0)
         return survey

@@ -14,11 +14,15 @@ from microagg.engine.sample import SAMPLED, Sample
 from microagg.engine.strata import ObservedStrata
 from microagg.table.frames import in_one_piece
 
+# Enough to see which columns tell each other, few enough to hold all columns of.
+_KEPT = 1 << 14
+
 
 class Survey:
-    """One look at every row, in parts: what the columns and strata are, and a sample.
+    """One look at every row, in parts: what the columns and strata are, and samples.
 
     units: what k counts: rows, or entities where the recipe names some.
+    sample: rows with the columns that a release is made from; kept: fewer, with all that stay.
     """
 
     def __init__(self, recipe: Recipe, schema: pa.Schema, sampled: int = SAMPLED) -> None:
@@ -29,7 +33,7 @@ class Survey:
             for name in recipe.quasi_identifiers
         ]
         self.strata = ObservedStrata(recipe.within) if recipe.within else None
-        self.sample = Sample(sampled)
+        self.sample, self.kept = Sample(sampled), Sample(_KEPT)
         self.weight = 0.0
 
     def add(
@@ -51,10 +55,11 @@ class Survey:
             self.strata.add(table.select(self.recipe.within), units)
         if self.recipe.weights is not None:
             self.weight += float(weights_of(self.recipe, part).sum())
-        self.sample.add(table, rows)
+        self.sample.add(table.select(surveyed_columns(self.recipe)), rows)
+        self.kept.add(table, rows)
 
     def merge(self, other: Self) -> None:
-        """Take what somebody else saw of other rows, the sample excepted."""
+        """Take what somebody else saw of other rows, the larger sample excepted."""
         self.rows += other.rows
         self.units += other.units
         self.weight += other.weight
@@ -62,10 +67,11 @@ class Survey:
             column.merge(theirs)
         if self.strata is not None and other.strata is not None:
             self.strata.merge(other.strata)
+        self.kept.merge(other.kept)
 
 
 def surveyed_columns(recipe: Recipe) -> list[str]:
-    """The columns that a survey looks at, each once."""
+    """The columns that a release is made from, each once."""
     names = [*recipe.quasi_identifiers, *recipe.within, *recipe.confidential]
     names += [] if recipe.weights is None else [recipe.weights]
     return list(dict.fromkeys(names))

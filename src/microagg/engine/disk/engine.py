@@ -120,7 +120,8 @@ class Disk:
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
         survey = Survey(self._recipe, self._stream.schema)
-        for start, part in self._parts(advance):
+        names = [*surveyed_columns(self._recipe), *self.columns]
+        for start, part in self._parts(advance, list(dict.fromkeys(names))):
             survey.add(part, np.arange(start, start + part.num_rows))
         return survey
 
@@ -135,7 +136,7 @@ class Disk:
             counts = np.zeros(plan.leaves, np.int64)
             row = Row.of(plan)
             with self._work.failures_named():
-                for start, part in self._parts(advance):
+                for start, part in self._parts(advance, surveyed_columns(self._recipe)):
                     counts += self._route(plan, row, start, part)
                 self._work.note(plan=plan.sha256, counts=counts.tolist())
         if int(counts.sum()) + plan.dropped != plan.rows:
@@ -282,10 +283,12 @@ class Disk:
         if dropped != plan.dropped:
             raise PromiseError(f"{dropped - plan.dropped} rows did not come out of any cell")
 
-    def _parts(self, advance: Advance) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The columns that grouping looks at, in batches, each with the number of its first row."""
+    def _parts(
+        self, advance: Advance, names: Sequence[str]
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Some columns in batches, each with the number of its first row."""
         recipe, start = self._recipe, 0
-        for batch in read_ahead(self._stream.batches(surveyed_columns(recipe), advance=advance)):
+        for batch in read_ahead(self._stream.batches(names, advance=advance)):
             if recipe.weights is not None:
                 place = batch.schema.get_field_index(recipe.weights)
                 weights = self.origin.readable(batch.column(place))

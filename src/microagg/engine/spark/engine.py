@@ -233,7 +233,8 @@ class Spark:
 
     def _seen(self, limit: int | None) -> tasks.Seen:
         """What the workers saw of the table, put together, with a sample."""
-        names, recipe, size = surveyed_columns(self._recipe), self._recipe, self._sampled
+        recipe, size = self._recipe, self._sampled
+        names = list(dict.fromkeys([*surveyed_columns(recipe), *self.columns]))
         origin, units = self.origin, self._source.with_units(names)
 
         def look(batches: Iterator[pa.RecordBatch]) -> Any:

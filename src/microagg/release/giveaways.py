@@ -1,0 +1,130 @@
+"""Columns that stay in a release and give protected ones away, or people: found on a sample.
+
+A rescaled copy of a quasi-identifier, a code beside its name, a number that everybody has his own
+of: k is counted without them, so somebody must be told.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.columns.coded import Coded
+from microagg.columns.summary import understood
+from microagg.columns.text import is_text
+from microagg.engine.plan import Plan
+from microagg.table.opening import Origin
+
+_SAME_ORDER = 0.98
+_TELLS = 0.95
+_OWN_VALUES = 0.9
+_NAMED_LIKE_IDENTIFIERS = re.compile(
+    r"(^|[^a-z])(id|ids|nr|no|number|name|email|mail|phone|mobile|ssn|iban|passport|uuid|url)([^a-z]|$)"
+)
+
+
+def giveaways(plan: Plan, sample: pa.Table, origin: Origin) -> list[str]:
+    """Notes on the columns that stay, by what some records hold of them and of the protected ones.
+
+    sample: of the original, with every column that is not dropped.
+
+    O(p q m log m) time for p protected and q other columns of m records; memory for a few columns.
+    """
+    protected = plan.code(sample)
+    names = [name for name in sample.column_names if name not in plan.recipe.quasi_identifiers]
+    columns = (understood(name, sample[name].combine_chunks(), origin) for name in names)
+    kept = [column for column in columns if column is not None]
+    notes = [
+        f"{column.name} stays in the release and tells {known.name}: {how}."
+        for column in kept
+        for known in protected
+        if (how := _how_told(column, known)) is not None
+    ]
+    own = [column.name for column in kept if _identifies(column)]
+    notes += [
+        f"{name} stays in the release, and nearly every record has its own value of it: if it "
+        "identifies people, drop it as an identifier."
+        for name in own
+    ]
+    known_by_others = {*plan.recipe.confidential, *own, plan.recipe.weights}
+    others = [column for column in kept if column.name not in known_by_others]
+    return [*notes, *_alone_by(others)]
+
+
+def _how_told(column: Coded, known: Coded) -> str | None:
+    """How a column that stays tells a protected one, if it does."""
+    values, protected = _classes(column), _classes(known)
+    if values.max(initial=0) == 0 or protected.max(initial=0) == 0:
+        return None
+    if column.numeric and known.numeric and _rank_correlation(column, known) > _SAME_ORDER:
+        return f"they rise and fall together (rank correlation above {_SAME_ORDER})"
+    # Where nearly all have a value of their own, any column tells any other of the sample.
+    if 2 * int(values.max()) > values.size:
+        return None
+    width = int(protected.max()) + 1
+    pairs, counts = np.unique(values * width + protected, return_counts=True)
+    told = np.zeros(int(values.max()) + 1, np.int64)
+    np.maximum.at(told, pairs // width, counts)
+    right, at_best = int(told.sum()) / values.size, np.bincount(protected).max() / values.size
+    if right - at_best <= _TELLS * (1.0 - at_best):
+        return None
+    if pairs.size == told.size:
+        return "each of its values goes with one value there"
+    return f"it is right for {100 * right:.0f} % of the records"
+
+
+def _rank_correlation(column: Coded, known: Coded) -> float:
+    both = np.ones(column.values.size, bool)
+    for each in (column, known):
+        both &= True if each.missing is None else ~each.missing
+    ranks = [_ranks(each.values[both]) for each in (column, known)]
+    deviations = [each.std() if each.size else 0.0 for each in ranks]
+    if min(deviations) == 0.0:
+        return 0.0
+    first, second = (each - each.mean() for each in ranks)
+    return abs(float(first @ second)) / (first.size * deviations[0] * deviations[1])
+
+
+def _ranks(values: NDArray) -> NDArray[np.float64]:
+    """Places in order; equal values share their middle."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - counts / 2.0)[places]
+
+
+def _identifies(column: Coded) -> bool:
+    """Whether nearly every record has its own value of something that names people."""
+    values = column.present
+    if values.size < 2 or np.unique(values).size < _OWN_VALUES * values.size:
+        return False
+    names = column.categories is not None and is_text(column.categories.type)
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.name).lower()
+    return names or (column.whole and _NAMED_LIKE_IDENTIFIERS.search(words) is not None)
+
+
+def _alone_by(columns: Sequence[Coded]) -> Iterator[str]:
+    """A note if records are alone with what they hold in columns that nobody protects."""
+    if not columns:
+        return
+    classes = np.zeros(columns[0].values.size, np.int64)
+    for column in columns:
+        values = _classes(column)
+        classes = np.unique(classes * (int(values.max()) + 1) + values, return_inverse=True)[1]
+    alone = 100.0 * float((np.bincount(classes) == 1).sum()) / classes.size
+    if alone > 0.0:
+        names = ", ".join(column.name for column in columns)
+        share = "fewer than 0.1" if alone < 0.1 else f"{alone:.1f}"
+        yield (
+            f"{share} % of the records have a combination of {names} that no other has, as far as "
+            f"a sample of {classes.size} shows: who knows these columns, which stay as they are, "
+            "may recognise them."
+        )
+
+
+def _classes(column: Coded) -> NDArray[np.int64]:
+    """The values numbered from 0; a missing one is a value of its own."""
+    found = np.unique(column.values, return_inverse=True)[1] + 1
+    if column.missing is not None:
+        found[column.missing] = 0
+    return found - int(found.min(initial=1))
