@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.aggregation.centres import modes
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
@@ -122,19 +123,11 @@ def _group_piece(
     centres, empty = ([each[place] for each in found] for place in (0, 1))
     if strata is None or not plan.crossed:
         return Block(grouped, centres, empty)
-    speakers = _speakers(strata, grouped)
-    return Block(grouped, centres, empty, strata[speakers], speakers)
-
-
-def _speakers(strata: NDArray[np.int64], groups: Partition) -> NDArray[np.int64]:
-    """The first record of each group in the stratum that most of the group are in."""
-    width = int(strata.max()) + 1
-    pairs, firsts, counts = np.unique(
-        groups.labels * width + strata, return_index=True, return_counts=True
-    )
-    labels = pairs // width
-    best = np.lexsort((pairs, -counts, labels))
-    return firsts[best[np.searchsorted(labels[best], np.arange(groups.n_groups))]]
+    published = modes(strata, grouped.labels, grouped.n_groups, None)
+    inside = np.flatnonzero(strata == published[grouped.labels])[::-1]
+    speakers = np.empty(grouped.n_groups, np.int64)
+    speakers[grouped.labels[inside]] = inside
+    return Block(grouped, centres, empty, published, speakers)
 
 
 def joined(blocks: Sequence[Block]) -> Block:

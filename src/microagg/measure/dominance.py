@@ -1,0 +1,62 @@
+"""How much of what a group publishes is one record's doing."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.measure.change import Missing
+
+# A record that makes up more of a mean is said to dominate it, unless the recipe says otherwise.
+DOMINATES = 0.8
+
+
+def largest_shares(
+    amounts: NDArray | None,
+    labels: NDArray[np.int64],
+    groups: int,
+    weights: NDArray[np.float64] | None = None,
+    entities: NDArray[np.int64] | None = None,
+    missing: Missing = None,
+) -> NDArray[np.float64]:
+    """The largest share of a group's published mean that one record, or one entity, contributes.
+
+    amounts: the values of a column; None where they have no zero, such as dates, so that only
+        weights tell. missing: where there is none.
+
+    With weights w a record of value x contributes w |x| to its group's sum of these, and w to that
+    of the weights: the larger of the two shares counts, for who carries nearly all of the weight is
+    published nearly as he is, whatever the values. A group whose weights are all zero counts each
+    record once, as its mean does. A group without a value has a share of 0.
+
+    O(n) time and memory, O(n log n) with entities.
+    """
+    heavy = np.ones(labels.size) if weights is None else weights
+    if missing is not None:
+        heavy = np.where(missing, 0.0, heavy)
+    empty = np.bincount(labels, heavy, groups) == 0.0
+    present = np.ones(labels.size) if missing is None else (~missing).astype(np.float64)
+    heavy = np.where(empty[labels], present, heavy)
+    shares = _largest(heavy, labels, groups, entities)
+    if amounts is None:
+        return shares
+    sizes = np.abs(amounts.astype(np.float64))
+    # Sums of the largest numbers there are must not overflow.
+    sizes = np.ldexp(sizes, -int(np.frexp(sizes.max(initial=0.0))[1]))
+    return np.maximum(shares, _largest(heavy * sizes, labels, groups, entities))
+
+
+def _largest(
+    parts: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    groups: int,
+    entities: NDArray[np.int64] | None,
+) -> NDArray[np.float64]:
+    if entities is not None:
+        units, places = np.unique(
+            labels * (int(entities.max(initial=0)) + 1) + entities, return_inverse=True
+        )
+        parts = np.bincount(places, parts)
+        labels = units // (int(entities.max(initial=0)) + 1)
+    totals = np.bincount(labels, parts, groups)
+    largest = np.zeros(groups)
+    np.maximum.at(largest, labels, parts)
+    return np.divide(largest, totals, out=np.zeros(groups), where=totals > 0.0)
