@@ -47,7 +47,9 @@ class Cells:
             there, before, block = parts[cell]
             if by_records:
                 after = block.records(self.plan)
-                profiles[cell].add_records(self.plan, self.rows[there], before, after)
+                alone = profile.begin().dominance
+                alone.add(block.shares, block.groups.n_groups)
+                profiles[cell].add_records(self.plan, self.rows[there], before, after, alone)
             else:
                 profiles[cell].add(self.plan, self.rows[there], before, block)
         for each in profiles:

@@ -144,7 +144,7 @@ def _released(
         "plan_sha256": plan.sha256,
         "input_sha256": engine.sha256,
         "recipe_sha256": recipe.sha256,
-        "notes": (*engine.notes, *notes_on(plan), *told),
+        "notes": (*engine.notes, *notes_on(plan, profile.dominance), *told),
     }
     pages = shown(plan, sample, profile, engine.origin)
     return Release(engine, recipe, plan.counted, facts, pages, assessment, progress)

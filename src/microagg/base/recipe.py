@@ -117,6 +117,13 @@ class Recipe(Model):
     decimals: Annotated[Places | dict[str, Places] | None, Spelled(texts.places)] = Field(
         None, description="Round means of continuous columns: 2, or income=0,height=1."
     )
+    dominance: Annotated[dict[str, Annotated[float, Field(gt=0, le=1)]], Spelled(texts.numbers)] = (
+        Field(
+            {},
+            description="The largest share of a published mean that one record (entity) may have: "
+            "income=0.8; a release with more is refused.",
+        )
+    )
     aggregate: str = Field(
         "mean",
         description="What groups publish: mean, or proximity (numbers that keep a distance).",
@@ -261,6 +268,7 @@ class Settings(TypedDict, total=False):
     entity: str | None
     attribute_weights: Mapping[str, float]
     decimals: int | Mapping[str, int] | None
+    dominance: Mapping[str, float]
     aggregate: str
     distance: float | str | Mapping[str, float | str]
     importance: float | str | Mapping[str, float | str]
@@ -339,7 +347,8 @@ def _check_roles(recipe: Recipe) -> None:
 
 
 def _check_named(recipe: Recipe) -> None:
-    for setting in ("kinds", "orders", "attribute_weights", "decimals", "distance", "importance"):
+    named_by = ("kinds", "orders", "attribute_weights", "decimals", "dominance", "distance")
+    for setting in (*named_by, "importance"):
         named = getattr(recipe, setting)
         for name in named if isinstance(named, dict) else ():
             if name not in recipe.quasi_identifiers:

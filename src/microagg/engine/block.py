@@ -13,6 +13,7 @@ from microagg.columns.coded import Coded
 from microagg.columns.published import centres_of
 from microagg.engine.plan import Plan
 from microagg.grouping.constraints import How, partition_units
+from microagg.measure.dominance import largest_shares
 
 Orders = dict[str, NDArray[np.int32]] | None
 
@@ -22,6 +23,8 @@ class Block:
     """The groups of a cell and what each publishes, column by column.
 
     empty: the groups that publish no value, column by column.
+    shares: the largest share of each group's mean that one record has, column by column; None for
+        columns without means.
     strata: the stratum that each group publishes, where groups cross strata; speakers: a record of
         each group that is in it.
     """
@@ -29,6 +32,7 @@ class Block:
     groups: Partition
     centres: list[NDArray]
     empty: list[NDArray[np.bool_]]
+    shares: list[NDArray[np.float64] | None]
     strata: NDArray[np.int64] | None = None
     speakers: NDArray[np.int64] | None = None
 
@@ -121,13 +125,28 @@ def _group_piece(
     )
     found = [centres_of(column, grouped, weights, recipe.decimals) for column in columns]
     centres, empty = ([each[place] for each in found] for place in (0, 1))
+    shares = [_shares(column, grouped, weights, entities) for column in columns]
     if strata is None or not plan.crossed:
-        return Block(grouped, centres, empty)
+        return Block(grouped, centres, empty, shares)
     published = modes(strata, grouped.labels, grouped.n_groups, None)
     inside = np.flatnonzero(strata == published[grouped.labels])[::-1]
     speakers = np.empty(grouped.n_groups, np.int64)
     speakers[grouped.labels[inside]] = inside
-    return Block(grouped, centres, empty, published, speakers)
+    return Block(grouped, centres, empty, shares, published, speakers)
+
+
+def _shares(
+    column: Coded,
+    groups: Partition,
+    weights: NDArray[np.float64] | None,
+    entities: NDArray[np.int64] | None,
+) -> NDArray[np.float64] | None:
+    if column.categories is not None:
+        return None
+    amounts = column.values if column.traits.amounts else None
+    return largest_shares(
+        amounts, groups.labels, groups.n_groups, weights, entities, column.missing
+    )
 
 
 def joined(blocks: Sequence[Block]) -> Block:
@@ -147,6 +166,10 @@ def joined(blocks: Sequence[Block]) -> Block:
         Partition(np.concatenate(labels), first.k, first.method),
         [np.concatenate([block.centres[place] for block in blocks]) for place in places],
         [np.concatenate([block.empty[place] for block in blocks]) for place in places],
+        [
+            None if one is None else np.concatenate([block.shares[place] for block in blocks])
+            for place, one in enumerate(blocks[0].shares)
+        ],
         np.concatenate(strata) if strata else None,
         np.concatenate(speakers) if speakers else None,
     )

@@ -14,6 +14,7 @@ from microagg.columns.profile import Tally
 from microagg.engine.block import Block
 from microagg.engine.plan import Plan
 from microagg.engine.sample import row_hashes
+from microagg.measure.dominance import DOMINATES, Dominance
 from microagg.measure.linkage_parts import Links
 
 LINKED = 1000
@@ -55,6 +56,9 @@ class Profile:
         self._places: list[NDArray[np.int64]] = []
         self._after: list[list[Coded]] = []
         self._strata: list[NDArray[np.int64]] = []
+        self.dominance = Dominance(
+            [plan.recipe.dominance.get(coding.name, DOMINATES) for coding in plan.codings]
+        )
         self.satisfaction: float | None = None
         self.links: Links | None = None
         self.linked = np.zeros(0, np.int64)
@@ -66,6 +70,7 @@ class Profile:
         """An empty profile of the same table, for a cell."""
         fresh = copy.copy(self)
         fresh.tally, fresh.links = copy.deepcopy(self.tally), copy.deepcopy(self.links)
+        fresh.dominance = copy.deepcopy(self.dominance)
         fresh._places, fresh._after, fresh._strata = [], [], []
         return fresh
 
@@ -79,6 +84,7 @@ class Profile:
             then = [column.rows(part) for column in before]
             strata = None if block.strata is None else block.strata[block.groups.labels[part]]
             self._add(rows[part], then, block.records(plan, part), strata)
+        self.dominance.add(block.shares, block.groups.n_groups)
         if self.links is not None:
             self.links.add(block.points(plan), block.groups.sizes)
 
@@ -88,10 +94,15 @@ class Profile:
         rows: NDArray[np.int64],
         before: Sequence[Coded],
         after: Sequence[Coded],
+        dominance: Dominance,
         strata: NDArray[np.int64] | None = None,
     ) -> None:
-        """The same of records whose groups are not at hand; strata: those that they publish."""
+        """The same of records whose groups are not at hand.
+
+        dominance: as it was found when they were; strata: those that they publish.
+        """
         self._add(rows, before, after, strata)
+        self.dominance.merge(dominance)
         if self.links is not None:
             self.links.add(plan.place(after), np.ones(rows.size, np.int64))
 
@@ -112,6 +123,7 @@ class Profile:
     def merge(self, other: Self) -> None:
         """What was added to the profile of the next cell."""
         self.tally.merge(other.tally)
+        self.dominance.merge(other.dominance)
         self._places += other._places
         self._after += other._after
         self._strata += other._strata

@@ -2,11 +2,12 @@
 
 from microagg.base.recipe import Recipe
 from microagg.engine.plan import Plan
+from microagg.measure.dominance import DOMINATES, Dominance
 
 _MANY_CATEGORIES = 20
 
 
-def notes_on(plan: Plan) -> list[str]:
+def notes_on(plan: Plan, dominance: Dominance) -> list[str]:
     """Notes on how a release was made."""
     recipe, notes = plan.recipe, []
     if plan.n_cells > 1 and plan.cell_rows is not None:
@@ -33,6 +34,23 @@ def notes_on(plan: Plan) -> list[str]:
         notes.append(
             "Groups publish a value for all their records, also for those that had none, so "
             "weighted totals of columns with missing values change."
+        )
+    one = "record" if recipe.entity is None else "entity"
+    for place, coding in enumerate(plan.codings):
+        count = int(dominance.by_column[place])
+        if count:
+            share = recipe.dominance.get(coding.name, DOMINATES)
+            notes.append(
+                f"In {count} of {dominance.groups} groups one {one} contributes more than "
+                f"{100 * share:g} % of the published {coding.name}, by its weight or its value, so "
+                "its own value can nearly be told; dominance refuses that, a larger k helps."
+            )
+    side = list(filter(None, [recipe.weights, *recipe.preference_columns()]))
+    stays = [name for name in dict.fromkeys(side) if name not in recipe.identifiers]
+    if stays:
+        notes.append(
+            f"{' and '.join(stays)} stays in the release as it is: weights and wishes may tell who "
+            "is who. Drop it as an identifier, or round it before."
         )
     if _goes_by_the_clock(recipe):
         notes.append(

@@ -366,14 +366,14 @@ def test_too_little_disk_is_said_before_work_begins(tmp_path, source, monkeypatc
 def test_every_row_comes_out_once(tmp_path, source, target, monkeypatch, what):
     keep = Work.keep
 
-    def wrong(self, cell, packed, borders):
+    def wrong(self, cell, packed, borders, dominance):
         if cell == 1:
             packed = packed.copy()
             if what == "twice":
                 packed[0, 0] = packed[1, 0]
             else:
                 packed = packed[1:]
-        keep(self, cell, packed, borders)
+        keep(self, cell, packed, borders, dominance)
 
     monkeypatch.setattr(Work, "keep", wrong)
     with pytest.raises(PromiseError):

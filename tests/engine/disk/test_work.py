@@ -17,6 +17,7 @@ from microagg.base.progress import silent
 from microagg.engine.disk.work import Row, Work, work_path
 from microagg.engine.plan import DROPPED, make_plan
 from microagg.engine.profile import Profile
+from microagg.measure.dominance import Dominance
 from tests.commands import microagg as command
 from tests.commands import refusal
 from tests.engine.disk.running import left, opened, protected, put
@@ -43,7 +44,7 @@ def test_rows_come_out_as_they_went_in():
     rng = np.random.default_rng(0)
     # More columns than marks fit into one word.
     kinds = [np.dtype(kind) for kind in ("f8", "i8", "u8")] * 25
-    row = Row(tuple(kinds), strata=True, weights=False)
+    row = Row(tuple(kinds), strata=True, weights=False, crossed=False)
     columns = [
         (rng.integers(0, 2**62, 50).view(kind), rng.random(50) < 0.3 if place % 2 else None)
         for place, kind in enumerate(kinds)
@@ -80,20 +81,27 @@ def test_rows_find_their_leaves_and_cells(work):
         work.cell([0], 3, 7)
 
 
+def found_in(cell):
+    dominance = Dominance([0.8, 0.5])
+    dominance.add([np.array([0.1 * cell, 0.9]), None], 2)
+    return dominance
+
+
 def test_ranges_are_put_together_from_all_cells(work):
     packed, where = routed(work)
     borders = np.append(np.arange(0, 200, 30), 200)
     for cell in range(5):
         assert not work.is_done(cell)
-        work.keep(cell, packed[where == cell], borders)
+        work.keep(cell, packed[where == cell], borders, found_in(cell))
         assert work.is_done(cell)
+        assert work.told(cell).to_dict() == found_in(cell).to_dict()
         assert np.array_equal(work.kept(cell, 3, borders), packed[where == cell])
     for number in range(borders.size - 1):
         rows = slice(borders[number], borders[number + 1])
         found, there = work.published(5, 3, borders, number)
         assert np.array_equal(there, where[rows] != DROPPED)
         assert np.array_equal(found[there], packed[rows][there])
-    work.keep(1, packed[where == 0], borders)
+    work.keep(1, packed[where == 0], borders, found_in(0))
     with pytest.raises(PromiseError, match="a row came out of two cells; leave out"):
         work.published(5, 3, borders, 0)
 

@@ -23,6 +23,7 @@ class Kind(ABC):
     treatment: what becomes of a column, for a person who reads the report.
     numeric: values have distances. categorical: values are codes of categories; where they are
         not, columns have a mean and a deviation.
+    amounts: values have a zero of their own, so that shares of their sums mean something.
     centre: what groups publish, see `aggregation.centres`.
     read_as: what text that was declared of this kind is read as, the coarsest first.
     turn: when text that nobody declared is tried as this kind, the lowest first; never if 0.
@@ -34,6 +35,7 @@ class Kind(ABC):
     treatment: ClassVar[str]
     numeric: ClassVar[bool]
     categorical: ClassVar[bool]
+    amounts: ClassVar[bool] = False
     centre: Callable[[NDArray, NDArray[np.int64], int, Weights], NDArray]
     read_as: ClassVar[tuple[pa.DataType, ...]] = ()
     turn: ClassVar[int] = 0

@@ -17,6 +17,8 @@ from microagg.table.checks import plain
 class Numbers(Measured):
     """Columns of numbers, whole or not."""
 
+    amounts = True
+
     @abstractmethod
     def settle(self, name: str, values: NDArray, given: pa.DataType) -> tuple[NDArray, pa.DataType]:
         """The numbers as this kind has them, and the type that it publishes."""

@@ -173,7 +173,8 @@ class Disk:
                 published = self._work.kept(cell, row.published, self._borders)
                 after = row.coded(plan, published)
                 told = published[:, row.stratum] if row.crossed else None
-                profiles[cell].add_records(plan, packed[:, 0], before, after, told)
+                dominance = self._work.told(cell)
+                profiles[cell].add_records(plan, packed[:, 0], before, after, dominance, told)
                 return
             strata = packed[:, row.stratum] if row.strata else None
             weights = np.ascontiguousarray(packed[:, -1]).view(np.float64) if row.weights else None
@@ -183,7 +184,7 @@ class Disk:
             published = row.pack(packed[:, 0], values)[:, : row.published]
             if block.strata is not None:
                 published[:, row.stratum] = block.strata[block.groups.labels]
-            self._work.keep(cell, published, self._borders)
+            self._work.keep(cell, published, self._borders, profiles[cell].dominance)
 
         with self._work.failures_named():
             run_all(group, counts, advance)

@@ -25,6 +25,7 @@ from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.files import lock, whole_file
 from microagg.columns.coded import Coded
 from microagg.engine.plan import DROPPED, Plan
+from microagg.measure.dominance import Dominance
 
 Words = NDArray[np.int64]
 _MARKS = 63
@@ -200,8 +201,9 @@ class Work:
             packed = packed[np.argsort(packed[:, 0], kind="stable")]
         return packed
 
-    def keep(self, cell: int, packed: Words, borders: Words) -> None:
-        """Keep what a cell publishes, and where each range of rows begins in it."""
+    def keep(self, cell: int, packed: Words, borders: Words, dominance: Dominance) -> None:
+        """Keep what a cell publishes, where each range of rows begins in it, and what was found."""
+        self[f"told-{cell}"].write_text(json.dumps(dominance.to_dict()))
         temporary = self[f"cell-{cell}.part"]
         with temporary.open("wb") as stream:
             stream.write(np.searchsorted(packed[:, 0], borders).data)
@@ -213,6 +215,10 @@ class Work:
         with self._cell(cell).open("rb") as stream:
             stream.seek(8 * borders.size)
             return np.fromfile(stream, np.int64).reshape(-1, words)
+
+    def told(self, cell: int) -> Dominance:
+        """What was found of a cell that only its groups could tell."""
+        return Dominance.from_dict(json.loads(self[f"told-{cell}"].read_text()))
 
     def is_done(self, cell: int) -> bool:
         """Whether what the cell publishes is here."""
