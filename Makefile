@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/microagg demo
 
 test: $(VENV)/.developing
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 check: $(VENV)/.developing
 	@$(BIN)/ruff format --check .

@@ -12,6 +12,14 @@ settings.register_profile(
 settings.load_profile("microagg")
 
 
+def pytest_collection_modifyitems(items):
+    """One process has the cluster, whichever of several run tests; slow things begin first."""
+    for item in items:
+        if "cluster" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("cluster"))
+    items.sort(key=lambda item: "cluster" not in item.fixturenames)
+
+
 @pytest.fixture
 def threads():
     """Set the number of threads, and put it back afterwards."""
