@@ -1,4 +1,4 @@
-"""Publish microdata without exposing anyone: at least k similar records share one value."""
+"""Publish microdata in which at least k similar records share one value, with little loss."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

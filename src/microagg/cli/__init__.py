@@ -24,7 +24,7 @@ STOPPED = 130
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
-    help="Publish microdata without exposing anyone: at least k similar records share one value.",
+    help="Publish microdata in which at least k similar records share one value, with little loss.",
     add_completion=False,
 )
 app.command("protect")(protect)
