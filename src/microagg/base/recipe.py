@@ -108,6 +108,13 @@ class Recipe(Model):
         "that most of them have) or drop.",
     )
     weights: str | None = Field(None, description="The column of sampling weights.")
+    weight_digits: int | None = Field(
+        None,
+        ge=1,
+        le=15,
+        description="Publish weights, and wishes of proximity, with so many significant digits; as "
+        "they are if not given.",
+    )
     entity: str | None = Field(
         None, description="The column that says to whom a row belongs; k counts these."
     )
@@ -228,7 +235,24 @@ class Recipe(Model):
     def replaced(self) -> tuple[str, ...]:
         """The columns that may publish values of groups in the place of their own."""
         merged = self.within if self.small_strata == "merge" else ()
-        return (*self.quasi_identifiers, *merged)
+        return (*self.quasi_identifiers, *merged, *self.rounded)
+
+    @property
+    def rounded(self) -> tuple[str, ...]:
+        """The columns that are published with fewer digits."""
+        return () if self.weight_digits is None else self.side_columns
+
+    @property
+    def side_columns(self) -> tuple[str, ...]:
+        """The columns of weights and wishes that stay in the release."""
+        named = (self.weights, *self.preference_columns())
+        apart = (None, *self.identifiers, *self.quasi_identifiers)
+        return tuple(dict.fromkeys(name for name in named if name not in apart))  # type: ignore[misc]
+
+    @property
+    def understood(self) -> tuple[str, ...]:
+        """The columns of a text file that are read as what they say; others stay as they are."""
+        return (*self.quasi_identifiers, *self.rounded)
 
     def columns(self) -> list[str]:
         """Every column that the recipe names, each once."""
@@ -265,6 +289,7 @@ class Settings(TypedDict, total=False):
     within: str | Iterable[str]
     small_strata: Literal["error", "merge", "drop"]
     weights: str | None
+    weight_digits: int | None
     entity: str | None
     attribute_weights: Mapping[str, float]
     decimals: int | Mapping[str, int] | None

@@ -1,9 +1,13 @@
 """What the groups publish: one value of each quasi-identifier, and what that costs."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.aggregation.proximity import proximity_centroids
@@ -111,6 +115,25 @@ def satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[floa
     )
     total = float(importance.sum())
     return percent / 100.0 * total, total
+
+
+def to_digits(column: pa.Array | pa.ChunkedArray, digits: int | None) -> pa.Array:
+    """Numbers with so many significant digits, in the type they came in."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    assert digits is not None
+    encoded = column.dictionary_encode()
+    entries = [_to_digits(entry, digits) for entry in encoded.dictionary.to_pylist()]
+    return pa.array(entries, column.type).take(encoded.indices)
+
+
+def _to_digits(entry: Any, digits: int) -> Any:
+    if entry is None or (isinstance(entry, float) and not math.isfinite(entry)):
+        return entry
+    exact = Decimal(repr(entry) if isinstance(entry, float) else entry)
+    # Of whole numbers and decimals no place behind the last is asked for.
+    rounded = round(exact, max(digits - 1 - exact.adjusted(), -400)) if exact else exact
+    return type(entry)(rounded)
 
 
 def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:

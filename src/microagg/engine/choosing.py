@@ -89,7 +89,7 @@ def choose_engine(
     refuse_bound(recipe, prove)
     if chosen != "memory":
         refuse_in_parts(recipe, prove)
-    reading, typed = recipe.reading, recipe.quasi_identifiers
+    reading, typed = recipe.reading, recipe.understood
     if chosen == "memory":
         from microagg.engine.memory import Memory
 

@@ -15,7 +15,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode, encode
-from microagg.columns.published import Proximity, centres_of, satisfied
+from microagg.columns.published import Proximity, centres_of, satisfied, to_digits
 from microagg.engine.block import Block, group_cell
 from microagg.engine.cells import rows_by_cell
 from microagg.engine.plan import DROPPED, Plan
@@ -298,6 +298,9 @@ class _Original:
             speakers = pa.array(np.concatenate(spoken)[labels])
             for name in self.recipe.within:
                 replaced[name] = self.source.frame.column(name).take(speakers)
+        for name in self.recipe.rounded:
+            column = to_digits(self.source.frame.column(name), self.recipe.weight_digits)
+            replaced[name] = column if stays is None else column.filter(pa.array(stays))
         entities = self.entities
         return _Released(
             self.source.frame.rebuild(replaced, self.recipe.identifiers, stays),

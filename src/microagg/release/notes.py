@@ -45,12 +45,10 @@ def notes_on(plan: Plan, dominance: Dominance) -> list[str]:
                 f"{100 * share:g} % of the published {coding.name}, by its weight or its value, so "
                 "its own value can nearly be told; dominance refuses that, a larger k helps."
             )
-    side = list(filter(None, [recipe.weights, *recipe.preference_columns()]))
-    stays = [name for name in dict.fromkeys(side) if name not in recipe.identifiers]
-    if stays:
+    if recipe.side_columns and not recipe.rounded:
         notes.append(
-            f"{' and '.join(stays)} stays in the release as it is: weights and wishes may tell who "
-            "is who. Drop it as an identifier, or round it before."
+            f"{' and '.join(recipe.side_columns)} stays in the release as it is: weights and "
+            "wishes may tell who is who. Drop it as an identifier, or say weight_digits."
         )
     if _goes_by_the_clock(recipe):
         notes.append(

@@ -21,6 +21,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
+from microagg.columns.published import to_digits
 from microagg.engine.block import group_cell
 from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.work import Row, Work
@@ -275,6 +276,8 @@ class Disk:
             replaced = {name: _entries(after[codings[name]]) for name in names if name in codings}
             for name, values in strata.items():
                 replaced[name] = values.take(pa.array(words[:, row.stratum]))
+            for name in set(names).intersection(plan.recipe.rounded):
+                replaced[name] = to_digits(table[name], plan.recipe.weight_digits)
             columns = [replaced[name] if name in replaced else table[name] for name in names]
             table = pa.table(columns, list(names))
             if not there.all():

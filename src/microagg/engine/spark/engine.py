@@ -191,7 +191,7 @@ class Spark:
             data = self.data
             known = self.origin.format
             if not known.tells_types and known != format_of(f"part{suffix}"):
-                data = understood(data, self.origin, self._recipe.quasi_identifiers)
+                data = understood(data, self.origin, self._recipe.understood)
             meant = files.write_parts(data, units, room, suffix, self.origin)
         advance(1.0)
         yield _Draft(room, meant)

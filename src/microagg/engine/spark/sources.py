@@ -173,7 +173,7 @@ def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: R
     name = Path(address).name
     if path is None or not path.is_file():
         return _numbered(read_texts(session, address, recipe.reading), _CSV, name, path)
-    frame, stream = read_file(session, path, recipe.reading, recipe.quasi_identifiers)
+    frame, stream = read_file(session, path, recipe.reading, recipe.understood)
     fields = [
         type(each)(column_name, each.dataType, each.nullable)
         for column_name, each in zip(stream.schema.names, frame.schema.fields, strict=False)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
+from microagg.columns.published import to_digits
 from microagg.engine.block import group_cell
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
@@ -125,6 +126,8 @@ def publish(
     if block.speakers is not None:
         speakers = pa.array(block.speakers[block.groups.labels])
         columns |= {name: columns[name].take(speakers) for name in recipe.within}
+    for name in recipe.rounded:
+        columns[name] = to_digits(columns[name], recipe.weight_digits)
     profile: Profile = pickle.loads(begun)
     profile.add(plan, _numbers(rows, KEY), before, block)
     figures = pa.array([pickle.dumps((cell, profile))], pa.binary())
