@@ -54,7 +54,7 @@ def centres_of(
         )
     if not column.whole:
         places = decimals.get(column.name) if isinstance(decimals, Mapping) else decimals
-        centres = centres if places is None else _rounded(centres, places)
+        centres = centres if places is None else rounded(centres, places)
         centres = centres + 0.0  # there is one zero, not two
     return centres, empty
 
@@ -113,7 +113,8 @@ def satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[floa
     return percent / 100.0 * total, total
 
 
-def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
+def rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
+    """Numbers rounded to so many places."""
     with np.errstate(over="ignore"):
         rounded = np.round(centres, decimals)
     # Numbers that overflow on the way are too large to have such places.
