@@ -14,7 +14,6 @@ import pytest
 from microagg import private
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.private import release
-from microagg.private.prepared import apportioned
 from microagg.table.formats.csv.layout import CsvLayout
 
 WORD = "partition-conditional"
@@ -210,12 +209,6 @@ def test_noise_on_counts():
     noise = found.marginals["c"].counts[:-1] - 20
     # |noise| of a discrete Laplace with scale 2 has the mean 1 / sinh(1 / 2); none reaches zero.
     assert np.abs(noise).mean() == pytest.approx(1 / np.sinh(0.5), rel=0.03)
-
-
-def test_apportioned():
-    assert apportioned(np.array([0, 0]), 5).tolist() == [3, 2]
-    assert apportioned(np.array([1, 1, 2]), 8).tolist() == [2, 2, 4]
-    assert apportioned(np.array([10, 1]), 3).tolist() == [3, 0]
 
 
 def test_categories_need_an_even_budget():
