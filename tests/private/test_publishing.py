@@ -109,6 +109,7 @@ def test_the_command_says_short_lines(tmp_path, survey):
     assert lines["epsilon"] == "1 (age 0.5, sex 0.5), by marginals"
     assert lines["ledger"] == "epsilon 1 is spent on 's1': 1 in all"
     assert lines["release"] == "out.csv"
+    assert lines["certificate"] == "out.csv.certificate.json"
     assert lines["report"] == "page.html"
     assert max(map(len, done.out.splitlines())) < 110
     head, *rows = (survey / "out.csv").read_text().splitlines()

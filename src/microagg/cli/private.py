@@ -73,6 +73,7 @@ def private(
     """Release columns with calibrated noise, and say what that promises."""
     import microagg
     from microagg.actions.publish import refuse_outputs
+    from microagg.release.output import certificate_path
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")
@@ -115,10 +116,11 @@ def private(
         said = {"guarantee": found.guarantee.to_dict(), "release": output}
         say_json(said if spent is None else {**said, "ledger": spent})
         return
-    lines = [*found.guarantee.lines, ("ledger", spent), ("release", output), ("report", report)]
-    for word, what in lines:
+    beside = certificate_path(Path(output))
+    files = [("release", output), ("certificate", beside if beside.exists() else None)]
+    for word, what in [*found.guarantee.lines, ("ledger", spent), *files, ("report", report)]:
         if what is not None:
-            print(f"{word:<12}{what}", file=sys.stderr if output == "-" else sys.stdout)
+            print(f"{word:<13}{what}", file=sys.stderr if output == "-" else sys.stdout)
 
 
 def _bounds(given: list[str] | None) -> Any:

@@ -77,8 +77,8 @@ class Guarantee:
             ("promise", self.definition),
             ("epsilon", f"{self.epsilon:g} ({shares}), by {self.method}"),
             ("rows", f"{self.public['n']}, {'' if self.rows_linked else 'not '}those of the table"),
-            ("hidden", "what one record says, up to a factor e^epsilon in every probability"),
-            *(("not hidden", point) for point in self.not_protected),
+            ("protected", "what one record says, up to a factor e^epsilon in every probability"),
+            *(("unprotected", point) for point in self.not_protected),
         ]
 
     @property
