@@ -73,7 +73,6 @@ def private(
     """Release columns with calibrated noise, and say what that promises."""
     import microagg
     from microagg.actions.publish import refuse_outputs
-    from microagg.release.output import certificate_path
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")
@@ -104,7 +103,7 @@ def private(
             output=output,
             force=force,
         )
-        found.write(output, force=force)
+        certificate = found.write(output, force=force)
         if report is not None:
             found.report(report)
     except BaseException:
@@ -116,9 +115,8 @@ def private(
         said = {"guarantee": found.guarantee.to_dict(), "release": output}
         say_json(said if spent is None else {**said, "ledger": spent})
         return
-    beside = certificate_path(Path(output))
-    files = [("release", output), ("certificate", beside if beside.exists() else None)]
-    for word, what in [*found.guarantee.lines, ("ledger", spent), *files, ("report", report)]:
+    files = [("release", output), ("certificate", certificate), ("report", report)]
+    for word, what in [*found.guarantee.lines, ("ledger", spent), *files]:
         if what is not None:
             print(f"{word:<13}{what}", file=sys.stderr if output == "-" else sys.stdout)
 

@@ -23,7 +23,7 @@ from microagg.base.reading import Reading
 from microagg.engine.memory import draft_of
 from microagg.private.guarantee import Guarantee
 from microagg.private.ledger import refuse_ledger
-from microagg.release.output import open_place
+from microagg.release.output import certificate_path, open_place
 from microagg.table.formats import format_of
 from microagg.table.frames import as_arrow
 from microagg.table.opening import STANDARD_STREAM, Origin
@@ -63,14 +63,16 @@ class PrivateRelease:
     origin: Origin = field(repr=False)
     marginals: dict[str, Marginal] | None = None
 
-    def write(self, target: str | PathLike[str], *, force: bool = False) -> None:
+    def write(self, target: str | PathLike[str], *, force: bool = False) -> Path | None:
         """Write the release, read it back, and only then let it take its name.
 
         target, force: as for `microagg.Release.write`. Beside a file,
             `<file>.certificate.json` states the guarantee. A file like the input has its layout.
+
+        Returns where the certificate is, None if there is no file.
         """
-        with self._drafted(target, force):
-            pass
+        with self._drafted(target, force) as certificate:
+            return certificate
 
     def rehearse(self, target: str | PathLike[str], *, force: bool = False) -> None:
         """Do all that `write` does, but let nothing take its name: refuse what it would refuse."""
@@ -78,7 +80,7 @@ class PrivateRelease:
             raise _RehearsedError
 
     @contextmanager
-    def _drafted(self, target: str | PathLike[str], force: bool) -> Iterator[None]:
+    def _drafted(self, target: str | PathLike[str], force: bool) -> Iterator[Path | None]:
         """The release and its certificate as drafts, which take their names if the block ends."""
         table, address = self.table(), fspath(target)
         refuse_ledger(address)
@@ -102,7 +104,7 @@ class PrivateRelease:
                     "sha256": {"release": back.sha256},
                 }
                 write_json(place.certificate, certificate)
-            yield
+            yield None if place.certificate is None else certificate_path(Path(address))
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a report, one HTML file: the guarantee first, then what the release itself shows.
