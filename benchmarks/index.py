@@ -70,7 +70,7 @@ MADE: dict[str, dict[str, str]] = {
         "pca_figure*": "",
     },
     "audit/private.py": {
-        "private_audit": "the epsilon that each private method exceeds for certain",
+        "private_audit": "the share of its epsilon that each private method exceeds for certain",
     },
 }
 

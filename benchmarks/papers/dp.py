@@ -28,8 +28,8 @@ from microagg.private import release
 from microagg.private.budget import split
 from microagg.private.domains import Range
 from microagg.private.method import Task
+from microagg.private.prepared import means_of
 from microagg.private.registry import WORD, find
-from microagg.private.releasing import noisy_means
 from microagg.private.theory import suggest_k
 
 KS = (1, 2, 3, 5, 7, *range(10, 251, 10))
@@ -106,10 +106,9 @@ def study(
         means = np.bincount(found.labels, weights=x) / found.sizes
         own_error = float(((x - means[found.labels]) ** 2).sum())
         groups += own_error
-        for run in range(runs):
-            noisy = noisy_means(own, x, found, chosen, share, rng)
-            # A group's error is its SSE and the shift of its mean.
-            errors[run] += own_error + (found.sizes * (noisy - means) ** 2).sum()
+        noisy = means_of(own, x, found, chosen, share).drawn(rng, runs)
+        # A group's error is its SSE and the shift of its mean.
+        errors += own_error + (found.sizes * (noisy - means) ** 2).sum(axis=1)
     return Figure(errors.mean(), errors.std(ddof=1) / math.sqrt(runs), groups)
 
 

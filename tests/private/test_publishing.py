@@ -1,5 +1,6 @@
 """A private release as a file, a certificate, a report; and the command that makes them."""
 
+import inspect
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import microagg.private
 from microagg.base.errors import MicroaggError
+from microagg.cli.private import private as command
 from tests import commands
 
 BOUNDS = {"age": (0, 110), "sex": ["f", "m"]}
@@ -56,14 +58,15 @@ def test_the_command(tmp_path):
     pl.DataFrame(columns()).write_csv(tmp_path / "survey.csv")
     done = commands.microagg(
         "private", "survey.csv", "-e", "1", "-b", "age=0:110,sex=f|m", "-o", "out.csv",
-        "--ledger", "ledger.json", "--limit", "1.5", "--json", folder=tmp_path,
+        "--ledger", "ledger.json", "--dataset", "S1", "--limit", "1.5", "--json", folder=tmp_path,
     )  # fmt: skip
     assert done.code == 0, done.err
+    assert json.loads(done.out)["ledger"] == "epsilon 1 is spent on 's1': 1 of 1.5 in all"
     assert json.loads(done.out)["guarantee"]["epsilon"] == 1.0
     assert (tmp_path / "out.csv.certificate.json").exists()
     again = commands.microagg(
         "private", "survey.csv", "-e", "1", "-b", "age=0:110,sex=f|m", "-o", "two.csv",
-        "--ledger", "ledger.json", "--limit", "1.5", folder=tmp_path,
+        "--ledger", "ledger.json", "--dataset", "s1", "--limit", "1.5", folder=tmp_path,
     )  # fmt: skip
     assert again.code == 2
     assert "has spent 1" in again.err
@@ -82,3 +85,81 @@ def test_the_command(tmp_path):
     assert "bounds" in commands.refusal(
         "private", "survey.csv", "-e", "1", "-o", "x.csv", folder=tmp_path
     )
+
+
+def asked(folder, *more, output="out.csv"):
+    return (
+        "private", folder / "survey.csv", "-e", "1", "-b", "age=0:110,sex=f|m", "-o", output, *more,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def survey(tmp_path):
+    (tmp_path / "data").mkdir()
+    pl.DataFrame(columns()).write_csv(tmp_path / "data" / "survey.csv", separator=";")
+    return tmp_path / "data"
+
+
+def test_the_command_says_short_lines(tmp_path, survey):
+    book = ("--ledger", tmp_path / "ledger.json", "--dataset", "s1", "--decimals", "age=1")
+    done = commands.microagg(*asked(survey, *book, "-r", "page.html"), folder=survey)
+    assert done.code == 0, done.err
+    lines = dict(line.split(maxsplit=1) for line in done.out.splitlines())
+    assert lines["promise"] == "epsilon-differential privacy"
+    assert lines["epsilon"] == "1 (age 0.5, sex 0.5), by marginals"
+    assert lines["ledger"] == "epsilon 1 is spent on 's1': 1 in all"
+    assert lines["release"] == "out.csv"
+    assert lines["certificate"] == "out.csv.certificate.json"
+    assert lines["report"] == "page.html"
+    assert max(map(len, done.out.splitlines())) < 110
+    head, *rows = (survey / "out.csv").read_text().splitlines()
+    assert head == "age;sex"
+    assert all(len(row.partition(";")[0].partition(".")[2]) == 1 for row in rows)
+
+
+def test_the_command_spends_nothing_on_what_it_refuses(tmp_path, survey):
+    ledger = tmp_path / "ledger.json"
+    book = ("--ledger", ledger, "--dataset", "s1")
+    (survey / "old.csv").touch()
+    for sentence, more, output in (
+        ("which table", (), "sqlite:///x.db"),
+        ("cannot be opened", (), "sqlite:///no/such/folder/x.db#t"),
+        ("tells no format", (), "x.strange"),
+        ("exists", (), "old.csv"),
+        ("no folder", ("-r", "old.csv/page.html"), "out.csv"),
+        ("decimals", ("--decimals", "sex=1"), "out.csv"),
+        ("go together", ("--ledger", ledger), "out.csv"),
+    ):
+        own = more if "--ledger" in more else (*book, *more)
+        assert sentence in commands.refusal(*asked(survey, *own, output=output), folder=survey)
+    for name in ("out.csv", "survey.csv", "page.html", "out.csv.certificate.json"):
+        own = ("--ledger", name, "--dataset", "s1", "-r", "page.html")
+        assert "cannot be the ledger too" in commands.refusal(*asked(survey, *own), folder=survey)
+    assert "needs both" in commands.refusal(*asked(survey, "--limit", "1"), folder=survey)
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["data"]
+
+
+def test_the_command_says_what_was_spent_when_writing_fails(tmp_path, survey, monkeypatch):
+    rehearsed = []
+
+    def full_the_second_time(*_settings, **_named):
+        rehearsed.append(1)
+        if len(rehearsed) > 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("microagg.private.outcome.write_json", full_the_second_time)
+    book = ("--ledger", tmp_path / "ledger.json", "--dataset", "s1")
+    done = commands.microagg(*asked(survey, *book), folder=survey)
+    assert done.code == 2
+    assert done.out == ""
+    spent, sentence = done.err.splitlines()
+    assert spent == "microagg: epsilon 1 is spent on 's1': 1 in all, although this failed"
+    assert "No space" in sentence
+    assert [found.name for found in survey.iterdir()] == ["survey.csv"]
+
+
+def test_defaults_are_the_same_in_python_and_on_the_command_line():
+    said = inspect.signature(command).parameters
+    for name, known in inspect.signature(microagg.private.release).parameters.items():
+        if name not in ("table", "epsilon"):
+            assert said[name].default == known.default, name

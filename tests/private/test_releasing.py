@@ -14,7 +14,7 @@ import pytest
 from microagg import private
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.private import release
-from microagg.private.releasing import _apportion
+from microagg.table.formats.csv.layout import CsvLayout
 
 WORD = "partition-conditional"
 SECRET = 987654.25
@@ -166,7 +166,7 @@ def test_the_origin_names_the_input_and_holds_none_of_it(tmp_path):
     made = simulated(path, bounds={"age": (0, 110)}, method="records")
     assert made.origin.path == path
     assert (made.origin.name, made.origin.form) == ("survey.csv", "csv")
-    assert made.origin.layout is None
+    assert made.origin.layout == CsvLayout(delimiter=";")
     assert "origin" not in repr(made)
     for data, bounds in (
         ([1.0, 2.0], {"0": (0, 5)}),
@@ -209,12 +209,6 @@ def test_noise_on_counts():
     noise = found.marginals["c"].counts[:-1] - 20
     # |noise| of a discrete Laplace with scale 2 has the mean 1 / sinh(1 / 2); none reaches zero.
     assert np.abs(noise).mean() == pytest.approx(1 / np.sinh(0.5), rel=0.03)
-
-
-def test_apportion():
-    assert _apportion(np.array([0, 0]), 5).tolist() == [3, 2]
-    assert _apportion(np.array([1, 1, 2]), 8).tolist() == [2, 2, 4]
-    assert _apportion(np.array([10, 1]), 3).tolist() == [3, 0]
 
 
 def test_categories_need_an_even_budget():

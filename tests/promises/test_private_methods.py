@@ -1,6 +1,7 @@
 """What every private method keeps: a new file in `private/mechanisms` is tested by being there."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microagg.base.errors import MicroaggError, OptionError
-from microagg.private import expected_error, release, releasing, suggest_k
+from microagg.private import audit, expected_error, prepared, release, suggest_k
 from microagg.private.costs import Setting
-from microagg.private.domains import Range
+from microagg.private.domains import Categories, Range
 from microagg.private.method import Task
-from microagg.private.noise import steps_for
+from microagg.private.noise import add_noise, steps_for
 from microagg.private.registry import WORD, all_methods, find
 from tests.naive.private import simulated_error
 
@@ -72,7 +73,7 @@ def what_gets_noise(run):
         return sums
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(releasing, "add_noise", spy)
+        patch.setattr(prepared, "add_noise", spy)
         run()
     return seen
 
@@ -105,7 +106,7 @@ def test_given_the_partition_neighbours_differ_by_no_more(name, seed, n, k):
 
     def sums(values):
         for own, x, groups in zip(known, values.T, partitions, strict=True):
-            releasing.noisy_means(own, x, groups, METHODS[name], 1.0, None)
+            prepared.means_of(own, x, groups, METHODS[name], 1.0).drawn(None)
 
     check_changes(what_gets_noise(lambda: sums(one)), what_gets_noise(lambda: sums(other)))
 
@@ -318,6 +319,83 @@ def test_a_release_without_k_takes_the_suggested_one(name):
     made = make(name, table(), BOUNDS, budget="optimal")
     suggested = suggest_k(60, 2.0, name, bounds=BOUNDS, budget="optimal")
     assert made.guarantee.public["k"] == suggested
+
+
+def find_epsilon(method, pair, runs=60_000):
+    """The share of the epsilon asked for that an audit finds, given all that is promised."""
+    rng = np.random.default_rng(1)
+    settings = {"given_partition": not method.standard, "rng": rng}
+    return audit.exceeded(method, pair, 4.0, runs, **settings) / 4.0
+
+
+@every_method
+def test_the_audit_finds_the_epsilon_asked_for_and_no_more(name):
+    for pair in audit.pairs_for(METHODS[name]):
+        assert audit.FLOOR <= find_epsilon(METHODS[name], pair) <= 1.0, pair.name
+
+
+@every_method
+def test_noise_that_is_too_small_by_a_third_is_caught(name, monkeypatch):
+    def too_small(sums, sensitivity, epsilon, rng):
+        return add_noise(sums, sensitivity, 1.5 * epsilon, rng)
+
+    monkeypatch.setattr(prepared, "add_noise", too_small)
+    for pair in audit.pairs_for(METHODS[name]):
+        assert find_epsilon(METHODS[name], pair) > 1.0, pair.name
+
+
+@every_method
+def test_a_wrong_sensitivity_is_caught(name):
+    method = METHODS[name]
+    _, columns, *_ = audit.PAIRS
+    less = replace(method, sensitivity=lambda *known: 2 * method.sensitivity(*known) // 3)
+    assert find_epsilon(less, columns) > 1.0
+    more = replace(method, sensitivity=lambda *known: 2 * method.sensitivity(*known))
+    assert find_epsilon(more, columns) < audit.FLOOR
+
+
+def test_noise_for_one_group_of_insensitive_and_for_one_count_is_caught(monkeypatch):
+    pairs = {pair.name: pair for pair in audit.PAIRS}
+    for_one = replace(METHODS["insensitive"], sensitivity=lambda width, _groups: width)
+    assert find_epsilon(for_one, pairs["uneven groups"]) > 1.0
+    monkeypatch.setattr(Categories, "sensitivity", 1)
+    assert find_epsilon(METHODS["marginals"], pairs["categories"]) > 1.0
+
+
+@every_method
+def test_a_budget_that_is_spent_twice_is_caught(name, monkeypatch):
+    def whole(epsilon, domains, *_budget, **_groups):
+        return dict.fromkeys(domains, epsilon)
+
+    monkeypatch.setattr("microagg.private.budget.split", whole)
+    assert find_epsilon(METHODS[name], audit.PAIRS[1]) > 1.0
+
+
+@every_method
+def test_groups_that_change_show_in_linked_rows_only(name):
+    """What a method does not promise is not kept, and what is not linked would not be."""
+    settings = {"runs": 20_000, "rng": np.random.default_rng(1)}
+    shown = audit.exceeded(METHODS[name], audit.COUNTER_EXAMPLE, 4.0, **settings)
+    assert (shown <= 4.0) is METHODS[name].standard
+    if name in UNLINKED:
+        linked = replace(METHODS[name], rows=METHODS["records"].rows)
+        assert audit.exceeded(linked, audit.COUNTER_EXAMPLE, 4.0, **settings) > 4.0
+
+
+@pytest.mark.parametrize("name", [n for n in METHODS if not METHODS[n].rows.together])
+@pytest.mark.parametrize("simulate", [True, False])
+def test_columns_that_stand_for_themselves_are_shuffled(name, simulate):
+    values = np.arange(200.0)
+    texts = np.repeat(["x", "y"], 100)
+    bounds = {"a": (0, 199), "b": (0, 199), "c": ["x", "y"]}
+    data = {"a": values, "b": values, "c": texts}
+    made = make(name, data, bounds, 1, epsilon=1e9, simulate=simulate, seed=None).data
+    orders = [made["a"], made["b"], (made["c"] == "y") * 1.0]
+    for column in ("a", "b"):
+        assert np.sort(made[column]) == pytest.approx(values, abs=1e-4)
+    # One in a million pairs of shuffled columns agrees as much.
+    agree = np.corrcoef([values, *orders])[np.triu_indices(4, 1)]
+    assert np.abs(agree).max() < 0.35
 
 
 @every_method

@@ -29,7 +29,10 @@ def private(
     method: Annotated[
         str,
         typer.Option(
-            "-m", "--method", help="marginals, insensitive, records; mdav, mdav-columns, optimal."
+            "-m",
+            "--method",
+            help="marginals, insensitive or records; or, given the partition only, mdav, "
+            "mdav-columns or optimal.",
         ),
     ] = "marginals",
     budget: Annotated[
@@ -38,6 +41,9 @@ def private(
     ] = "even",
     k: Annotated[
         int | None, typer.Option("-k", "--k", help="The group size; worked out otherwise.")
+    ] = None,
+    decimals: Annotated[
+        list[str] | None, typer.Option(help="Round numbers: 2, or income=0,height=1.")
     ] = None,
     accept: Annotated[
         str | None,
@@ -48,10 +54,14 @@ def private(
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Of a simulation.")] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="A file that adds up the epsilon spent on each table.")
+        Path | None, typer.Option(help="A file that adds up the epsilon spent on each data set.")
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="What the ledger calls everything about the same people: survey-2026."),
     ] = None,
     limit: Annotated[
-        float | None, typer.Option(help="The most epsilon a table may spend, by the ledger.")
+        float | None, typer.Option(help="The most epsilon a data set may spend, by the ledger.")
     ] = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", help="Where the release goes.")
@@ -60,38 +70,55 @@ def private(
     force: options.Force = False,
     json: options.AsJson = False,
 ) -> None:
-    """Release columns with calibrated noise: differential privacy, and what it promises."""
+    """Release columns with calibrated noise, and say what that promises."""
     import microagg
     from microagg.actions.publish import refuse_outputs
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")
     output = options.require_output(output, json)
-    if limit is not None and ledger is None:
-        raise OptionError("--limit needs --ledger, the file that adds up what was spent")
+    if (ledger is None) != (dataset is None) or (limit is not None and ledger is None):
+        raise OptionError(
+            "--ledger and --dataset go together: the file that adds up what was spent, and the "
+            "name under which everything about the same people is added up; --limit needs both"
+        )
     refuse_outputs(source, output, [] if report is None else [report], force)
-    found = microagg.private.release(
-        source,
-        epsilon=epsilon,
-        bounds=_bounds(bounds),
-        method=method,
-        budget=budget,
-        k=k,
-        accept=accept,
-        simulate=simulate,
-        seed=seed,
-        ledger=None if ledger is None else microagg.private.Ledger(ledger, limit),
-    )
-    found.write(output, force=force)
-    if report is not None:
-        found.report(report)
+    book = None if ledger is None else microagg.private.Ledger(ledger, limit)
+    if book is not None:
+        book.keep_apart(report)
+    try:
+        found = microagg.private.release(
+            source,
+            epsilon=epsilon,
+            bounds=_bounds(bounds),
+            method=method,
+            budget=budget,
+            k=k,
+            decimals=None if decimals is None else texts.places(decimals, "--decimals"),
+            accept=accept,
+            simulate=simulate,
+            seed=seed,
+            ledger=book,
+            dataset=dataset,
+            output=output,
+            force=force,
+        )
+        certificate = found.write(output, force=force)
+        if report is not None:
+            found.report(report)
+    except BaseException:
+        if book is not None and book.receipt is not None:
+            print(f"microagg: {book.receipt}, although this failed", file=sys.stderr)
+        raise
+    spent = None if book is None else book.receipt
     if json:
-        say_json({"guarantee": found.guarantee.to_dict(), "release": output})
+        said = {"guarantee": found.guarantee.to_dict(), "release": output}
+        say_json(said if spent is None else {**said, "ledger": spent})
         return
-    print(found.guarantee.text, file=sys.stderr if output == "-" else sys.stdout)
-    for what, where in (("release", output), ("report", report)):
-        if where is not None:
-            print(f"  {what:<12}{where}", file=sys.stderr)
+    files = [("release", output), ("certificate", certificate), ("report", report)]
+    for word, what in [*found.guarantee.lines, ("ledger", spent), *files]:
+        if what is not None:
+            print(f"{word:<13}{what}", file=sys.stderr if output == "-" else sys.stdout)
 
 
 def _bounds(given: list[str] | None) -> Any:

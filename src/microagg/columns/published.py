@@ -58,7 +58,7 @@ def centres_of(
         )
     if not column.whole:
         places = decimals.get(column.name) if isinstance(decimals, Mapping) else decimals
-        centres = centres if places is None else _rounded(centres, places)
+        centres = centres if places is None else rounded(centres, places)
         centres = centres + 0.0  # there is one zero, not two
     return centres, empty
 
@@ -136,7 +136,8 @@ def _to_digits(entry: Any, digits: int) -> Any:
     return type(entry)(rounded)
 
 
-def _rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
+def rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
+    """Numbers rounded to so many places."""
     with np.errstate(over="ignore"):
         rounded = np.round(centres, decimals)
     # Numbers that overflow on the way are too large to have such places.

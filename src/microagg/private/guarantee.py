@@ -17,10 +17,12 @@ _LEAKED = (
     "BOUNDS FROM THE DATA, NOT PRIVATE: the release leaks them. What follows would hold had they "
     "been known without the data."
 )
+_WARNINGS = (_SIMULATION, _LEAKED)
 _NEIGHBOURS = "tables of the same number of records that differ in one record, all its columns"
 _CLAMPED = (
     " and their bounds or categories; values outside were clamped first, or counted as 'other'"
 )
+_LAYOUT = "how the input's file is laid out (delimiter, decimal sign, line ends)"
 _EXTREMES = "the least and the greatest value of every column, or its categories"
 _NEVER_PROTECTED = (
     "that somebody is in the data, as the number of records is public",
@@ -66,6 +68,20 @@ class Guarantee:
         return " ".join(self.sentences)
 
     @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The promise in short: pairs of a word and what it is."""
+        shares = ", ".join(f"{name} {share:g}" for name, share in self.epsilon_by_column.items())
+        warnings = [part.partition(":")[0] for part in self.sentences if part in _WARNINGS]
+        return [
+            *(("warning", f"{part}: do not publish it") for part in warnings),
+            ("promise", self.definition),
+            ("epsilon", f"{self.epsilon:g} ({shares}), by {self.method}"),
+            ("rows", f"{self.public['n']}, {'' if self.rows_linked else 'not '}those of the table"),
+            ("protected", "what one record says, up to a factor e^epsilon in every probability"),
+            *(("unprotected", point) for point in self.not_protected),
+        ]
+
+    @property
     def paragraphs(self) -> tuple[str, ...]:
         """The text without the points that are not protected, for a page that lists them itself."""
         return tuple(part for part in self.sentences if not part.startswith("Not protected: "))
@@ -90,6 +106,7 @@ def state(
     *,
     n: int,
     k: int,
+    layout_kept: bool,
     bounds_leaked: bool,
     simulated: bool,
 ) -> Guarantee:
@@ -108,13 +125,16 @@ def state(
         method.definition.sentence,
         f"Neighbours are {_NEIGHBOURS}.",
         f"Taken as public: the number of records ({n}), {method.sizes.format(k=k)}"
-        f"the columns' names{'' if bounds_leaked else _CLAMPED}.",
+        f"{f'{_LAYOUT}, ' if layout_kept else ''}the columns' names"
+        f"{'' if bounds_leaked else _CLAMPED}.",
         method.rows.sentence,
         f"Not protected: {'; '.join(not_protected)}.",
         _COMPOSITION,
         f"Source of randomness: {randomness}.",
     )
     public: dict[str, Any] = {"n": n, "k": k, "columns": list(domains)}
+    if layout_kept:
+        public["layout"] = _LAYOUT
     if not bounds_leaked:
         public["bounds"] = {
             name: list(known.names) if isinstance(known, Categories) else [known.low, known.high]

@@ -4,9 +4,11 @@ Nothing here looks at the original data: what is computed comes from the noisy r
 costs no privacy.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,17 @@ from microagg.base.files import write_json
 from microagg.base.reading import Reading
 from microagg.engine.memory import draft_of
 from microagg.private.guarantee import Guarantee
-from microagg.release.output import open_place
+from microagg.private.ledger import refuse_ledger
+from microagg.release.output import certificate_path, open_place
+from microagg.table.formats import format_of
 from microagg.table.frames import as_arrow
-from microagg.table.opening import Origin
+from microagg.table.opening import STANDARD_STREAM, Origin
 
 NO_ORIGIN = Origin("table", "frame", Reading())
+
+
+class _RehearsedError(Exception):
+    """A draft is good, and is to vanish."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +53,8 @@ class PrivateRelease:
 
     data: of the same kind as the table, with as many rows. Only where `guarantee.rows_linked` says
         so is row i about row i of the table.
-    origin: where the table came from, so that it is never written over; nothing of its content.
+    origin: where the table came from, so that it is never written over, and how a text file is laid
+        out; nothing of its records.
     marginals: where each column stands for itself, what was released of it; `data` is made of it.
     """
 
@@ -54,17 +63,31 @@ class PrivateRelease:
     origin: Origin = field(repr=False)
     marginals: dict[str, Marginal] | None = None
 
-    def write(self, target: str | PathLike[str], *, force: bool = False) -> None:
+    def write(self, target: str | PathLike[str], *, force: bool = False) -> Path | None:
         """Write the release, read it back, and only then let it take its name.
 
         target, force: as for `microagg.Release.write`. Beside a file,
-            `<file>.certificate.json` states the guarantee.
+            `<file>.certificate.json` states the guarantee. A file like the input has its layout.
+
+        Returns where the certificate is, None if there is no file.
         """
-        table = self.table()
+        with self._drafted(target, force) as certificate:
+            return certificate
+
+    def rehearse(self, target: str | PathLike[str], *, force: bool = False) -> None:
+        """Do all that `write` does, but let nothing take its name: refuse what it would refuse."""
+        with suppress(_RehearsedError), self._drafted(target, force):
+            raise _RehearsedError
+
+    @contextmanager
+    def _drafted(self, target: str | PathLike[str], force: bool) -> Iterator[Path | None]:
+        """The release and its certificate as drafts, which take their names if the block ends."""
+        table, address = self.table(), fspath(target)
+        refuse_ledger(address)
+        alike = address == STANDARD_STREAM or format_of(address).name == self.origin.form
         with (
-            open_place(target, self.origin, force) as place,
-            # How the input was laid out says something of its entries.
-            draft_of(table, place, NO_ORIGIN) as back,
+            open_place(address, self.origin, force) as place,
+            draft_of(table, place, self.origin if alike else NO_ORIGIN) as back,
         ):
             if not back.complete or not all(back.same.values()):
                 raise PromiseError(
@@ -81,6 +104,7 @@ class PrivateRelease:
                     "sha256": {"release": back.sha256},
                 }
                 write_json(place.certificate, certificate)
+            yield None if place.certificate is None else certificate_path(Path(address))
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a report, one HTML file: the guarantee first, then what the release itself shows.
@@ -90,6 +114,7 @@ class PrivateRelease:
         from microagg.private.telling import story_of
         from microagg.report.page import write
 
+        refuse_ledger(path)
         write(story_of(self.guarantee, self.table()), Path(path))
 
     def table(self) -> pa.Table:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,6 @@ from microagg.base.arrays import as_records
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.reading import Reading
-from microagg.kernels.group_passes import whole_sums
 from microagg.private import budget as budgets
 from microagg.private.costs import Setting
 from microagg.private.domains import (
@@ -23,11 +24,13 @@ from microagg.private.domains import (
     checked_columns,
 )
 from microagg.private.guarantee import state
-from microagg.private.ledger import Ledger, fingerprint
+from microagg.private.ledger import Ledger
 from microagg.private.method import PrivateMethod, Task
-from microagg.private.noise import add_noise, open_dp, steps_for
-from microagg.private.outcome import NO_ORIGIN, Marginal, PrivateRelease
+from microagg.private.noise import open_dp
+from microagg.private.outcome import NO_ORIGIN, PrivateRelease
+from microagg.private.prepared import Prepared
 from microagg.private.registry import all_methods, find
+from microagg.release.output import certificate_path
 from microagg.table import opening
 from microagg.table.frames import values_of
 
@@ -37,13 +40,17 @@ def release(
     *,
     epsilon: float,
     bounds: Mapping[str, Any] | str | None = None,
-    method: str,
+    method: str = "marginals",
     budget: str = "even",
     k: int | None = None,
+    decimals: int | Mapping[str, int] | None = None,
     accept: str | None = None,
     simulate: bool = False,
     seed: int | None = None,
     ledger: Ledger | None = None,
+    dataset: str | None = None,
+    output: str | PathLike[str] | None = None,
+    force: bool = False,
 ) -> PrivateRelease:
     """Publish a table with calibrated noise, and the guarantee that comes with it.
 
@@ -64,10 +71,15 @@ def release(
         _1 and _2 are "even" and "sensitivity".
     k: the group size. If not given, `suggest_k` of what is public; for the method "optimal", whose
         groups have the size that pays, k is the least size, 1 if not given.
+    decimals: how many places numbers are rounded to, those of all columns or by name. How many
+        the data have is not asked: one record could change it.
     accept: "partition-conditional" is the word that methods of the weaker guarantee ask for.
     simulate: draw the noise from NumPy, for studies. The result is not private and says so.
     seed: of a simulation. Real noise has none.
-    ledger: where to write down the epsilon spent on this table, before any noise is drawn.
+    ledger, dataset: where to write down the epsilon, before any noise is drawn, and the name under
+        which all that is about the same people is added up.
+    output, force: where the release will be written. Whether it can be is tried on made-up values
+        of the same shape before epsilon is spent; to write it is for `PrivateRelease.write`.
 
     Missing values are refused, and so a refusal may depend on the data: it is for the eyes of
     whoever holds them.
@@ -77,6 +89,55 @@ def release(
     ruler (see `noise`); results are clamped to the bounds, as in the paper's experiments; and the
     groups of "insensitive" are not linked to the rows, for that would break its guarantee.
     """
+    if (ledger is None) != (dataset is None):
+        raise OptionError(
+            "ledger and dataset go together: the file that adds up epsilon, and the name under "
+            "which everything about the same people is added up, such as 'survey-2026'"
+        )
+    if seed is not None and not simulate:
+        raise OptionError(
+            "a seed would let anyone subtract the noise: real releases have none; "
+            "leave it out, or say simulate=True for a study"
+        )
+    prepared = prepare(
+        table,
+        epsilon=epsilon,
+        bounds=bounds,
+        method=method,
+        budget=budget,
+        k=k,
+        decimals=decimals,
+        accept=accept,
+        simulate=simulate,
+    )
+    if not simulate:
+        open_dp()
+    spends = None if simulate or dataset is None else ledger
+    if spends is not None:
+        beside = None if output is None else certificate_path(Path(output))
+        spends.keep_apart(prepared.origin.path, output, beside)
+        spends.check(dataset or "", prepared.guarantee.epsilon)
+    if output is not None:
+        prepared.made_up().rehearse(output, force=force)
+    if spends is not None:
+        stated = prepared.guarantee
+        spends.spend(dataset or "", stated.epsilon, stated.definition)
+    return prepared.draw(np.random.default_rng(seed) if simulate else None)
+
+
+def prepare(
+    table: Any,
+    *,
+    epsilon: float,
+    bounds: Mapping[str, Any] | str | None,
+    method: str,
+    budget: str = "even",
+    k: int | None = None,
+    decimals: int | Mapping[str, int] | None = None,
+    accept: str | None = None,
+    simulate: bool = False,
+) -> Prepared:
+    """Everything up to the noise, as `release` is told: what can be refused is refused here."""
     chosen = find(method, accept)
     given, put_back, origin = _take_apart(table, bounds)
     columns = checked_columns(given)
@@ -88,12 +149,6 @@ def release(
     ranges = {name: known for name, known in domains.items() if isinstance(known, Range)}
     widths = [known.width for known in ranges.values()]
     size = chosen.group_size(k, Setting(n, widths, [shares[name] for name in ranges]))
-    if seed is not None and not simulate:
-        raise OptionError(
-            "a seed would let anyone subtract the noise: real releases have none; "
-            "leave it out, or say simulate=True for a study"
-        )
-    rng = np.random.default_rng(seed) if simulate else None
     guarantee = state(
         chosen,
         epsilon,
@@ -101,26 +156,20 @@ def release(
         domains,
         n=n,
         k=size,
+        layout_kept=origin.layout is not None,
         bounds_leaked=isinstance(bounds, str) and bounds == FROM_DATA,
         simulated=simulate,
     )
-    if not simulate:
-        open_dp()
-        if ledger is not None:
-            ledger.spend(fingerprint(columns), epsilon, guarantee.definition)
-    partitions = _groups(chosen, columns, ranges, shares, size)
-    marginals = {}
-    for name, known in domains.items():
-        if isinstance(known, Range):
-            groups = partitions[name]
-            means = noisy_means(known, columns[name], groups, chosen, shares[name], rng)
-            marginals[name] = Marginal(means, groups.sizes)
-        else:
-            counts = known.count(columns[name])
-            counts = add_noise(counts, known.sensitivity, shares[name], rng).clip(0, n)
-            marginals[name] = Marginal(np.array(known.names, object), counts)
-    data = put_back(_rows(chosen, partitions, marginals, n, rng))
-    return PrivateRelease(data, guarantee, origin, None if chosen.rows.together else marginals)
+    return Prepared(
+        chosen,
+        guarantee,
+        columns,
+        domains,
+        _groups(chosen, columns, ranges, shares, size),
+        _places(decimals, ranges),
+        put_back,
+        origin,
+    )
 
 
 def _take_apart(
@@ -142,10 +191,22 @@ def _take_apart(
         raise OptionError("bounds name no column; name each column to release")
     source = opening.open_table(table, Reading(), typed=named)
     opening.check_columns(named or [], source.frame.names)
-    names = named or source.frame.names
+    names = [name for name in source.frame.names if named is None or name in named]
     columns = {name: values_of(name, source.without_codes(name)) for name in names}
-    # A layout may tell how entries were written, such as the code of a missing value.
-    return columns, source.frame.like, replace(source.origin, layout=None)
+    origin = source.origin
+    layout = origin.format.layout_of_file(origin.layout)
+    return columns, source.frame.like, replace(origin, layout=layout)
+
+
+def _places(decimals: Any, ranges: Mapping[str, Range]) -> dict[str, int]:
+    """By column, how many places it is rounded to."""
+    given = decimals if isinstance(decimals, Mapping) else dict.fromkeys(ranges, decimals)
+    for name, places in given.items():
+        if name not in ranges:
+            raise OptionError(f"decimals name {name!r}, which is no column of numbers with bounds")
+        if decimals is not None and (type(places) is not int or not -15 <= places <= 15):
+            raise OptionError("decimals must be a whole number of places, -15 to 15, or by column")
+    return {} if decimals is None else dict(given)
 
 
 def _check_categories(method: PrivateMethod, domains: Mapping[str, Domain]) -> None:
@@ -172,50 +233,3 @@ def _groups(
     epsilons = [shares[name] for name in ranges]
     found = method.group(Task(values, list(ranges.values()), epsilons, k))
     return dict(zip(ranges, found, strict=True))
-
-
-def noisy_means(
-    known: Range,
-    column: NDArray[np.float64],
-    groups: Partition,
-    method: PrivateMethod,
-    epsilon: float,
-    rng: np.random.Generator | None,
-) -> NDArray[np.float64]:
-    """The mean of each group of one column plus Laplace noise, within the bounds."""
-    steps = steps_for(column.size)
-    sums = whole_sums(known.to_steps(known.clamp(column), steps), groups.labels, groups.n_groups)
-    noisy = add_noise(sums, method.sensitivity(steps, groups.n_groups), epsilon, rng)
-    return known.from_steps(noisy / groups.sizes, steps)
-
-
-def _rows(
-    method: PrivateMethod,
-    partitions: Mapping[str, Partition],
-    marginals: Mapping[str, Marginal],
-    n: int,
-    rng: np.random.Generator | None,
-) -> dict[str, NDArray]:
-    """Columns of n values, in the order that the method may show."""
-    if method.rows.linked:
-        return {name: own.values[partitions[name].labels] for name, own in marginals.items()}
-    if method.rows.together:
-        return {name: np.repeat(own.values, own.counts) for name, own in marginals.items()}
-    shuffler = np.random.default_rng() if rng is None else rng
-    return {name: _shuffled(own, n, shuffler) for name, own in marginals.items()}
-
-
-def _shuffled(found: Marginal, n: int, rng: np.random.Generator) -> NDArray:
-    """A column of n values that a marginal stands for, in an order that means nothing."""
-    counts = found.counts if int(found.counts.sum()) == n else _apportion(found.counts, n)
-    return rng.permutation(np.repeat(found.values, counts))
-
-
-def _apportion(counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Whole numbers in proportion to noisy counts that add up to n, by largest remainders."""
-    weights = counts / counts.sum() if counts.any() else np.full(counts.size, 1 / counts.size)
-    exact = n * weights
-    whole = np.floor(exact).astype(np.int64)
-    missing = n - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
-    return whole

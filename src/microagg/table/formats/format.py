@@ -131,6 +131,10 @@ class Format:
         """
         return layout
 
+    def layout_of_file(self, layout: Any) -> Any:
+        """What of an input's layout tells nothing of its entries, None if nothing is left."""
+        return None
+
     def stored(self, column: pa.ChunkedArray, name: str, layout: Any) -> pa.ChunkedArray:
         """A column as a file holds it."""
         return column

@@ -113,6 +113,11 @@ class Csv(Format):
             return replace(layout, delimiter="\t")
         return replace(layout, delimiter=",") if self._promises_tabs(source) else layout
 
+    def layout_of_file(self, layout: CsvLayout) -> CsvLayout:
+        """Signs and line ends; the encoding only of files that begin with a mark of it."""
+        encoding = layout.encoding if layout.byte_order_mark else CsvLayout.encoding
+        return replace(layout, encoding=encoding, columns={})
+
     def stored(self, column: pa.ChunkedArray, name: str, layout: CsvLayout) -> pa.ChunkedArray:
         """The texts that stand in the file."""
         return as_texts(column, name, layout)
