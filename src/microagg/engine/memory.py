@@ -120,6 +120,7 @@ class Memory:
             profile.merge(each)
         give_back_memory()
         self._released = original.released(plan, rows_of, made)
+        self.origin = self.origin.released(self.data, self._recipe)
 
     def points(self, plan: Plan) -> NDArray[np.float64]:
         """Where the records stand."""
@@ -288,7 +289,7 @@ class _Original:
             replaced[coding.name] = entries.take(taken)
         entities = self.entities
         return _Released(
-            self.source.frame.rebuild(replaced, self.recipe.identifiers, stays),
+            self.source.frame.rebuild(replaced, stays, self.recipe),
             Partition(labels, self.recipe.k, plan.called),
             plan.counted,
             entities if entities is None or stays is None else entities[stays],

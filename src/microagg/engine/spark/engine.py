@@ -91,11 +91,14 @@ class Spark:
             raise
         stream, reading = source.stream, recipe.reading
         plain = Origin(source.name, source.form, reading, path=source.path)
-        # The layout of Parquet files is their schema, which Spark tells in its own types.
-        self.origin = plain if stream is None or stream.origin.format.tells_types else stream.origin
         self.notes = () if stream is None else tuple(stream.notes)
         self.rows, self.keeps_order = source.rows, ordered
         self.columns = tuple(name for name in source.names if name not in recipe.identifiers)
+        # The layout of Parquet files is their schema, which Spark tells in its own types.
+        self.origin = plain
+        if stream is not None and not stream.origin.format.tells_types:
+            empty = stream.schema.empty_table().select(self.columns)
+            self.origin = stream.origin.released(empty, recipe)
         self.sha256 = ""
 
     @property
