@@ -120,7 +120,6 @@ class Memory:
             profile.merge(each)
         give_back_memory()
         self._released = original.released(plan, rows_of, made)
-        self.origin = self.origin.released(self.data, self._recipe)
 
     def points(self, plan: Plan) -> NDArray[np.float64]:
         """Where the records stand."""
@@ -129,6 +128,7 @@ class Memory:
     def forget(self) -> None:
         """Let go of the original."""
         self._original = None
+        self.origin = self.origin.released(self.data, self._recipe)
         give_back_memory()
 
     @contextmanager

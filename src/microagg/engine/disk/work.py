@@ -271,9 +271,8 @@ def work_path(target: Path) -> Path:
 
 def _locked(folder: Path) -> IO[str]:
     """The lock of a folder, which is made if it is not there, for one user only."""
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, parents=True)
     _refuse_shared(folder)
     stream = (folder / "lock").open("a")
     if not lock(stream, wait=False):
