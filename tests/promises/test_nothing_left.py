@@ -374,11 +374,31 @@ def test_on_disk_nothing_is_left_in_any_file(tmp_path, suffix):
                 assert_nothing_in(*written(release, tmp_path / f"release{other}"))
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def frame_of_spark(session):
+    """A table of Spark: metadata of fields, and of fields inside of them."""
+    from pyspark.sql.types import ArrayType, DoubleType, StringType, StructField, StructType
+
+    said = {"comment": SECRET}
+    inner = StructType([StructField("inner", DoubleType(), True, said)])
+    fields = [
+        StructField("name", StringType(), True, said),
+        StructField("age", DoubleType(), True, said),
+        StructField("job", StringType(), True, said),
+        StructField("town", StringType(), True, said),
+        StructField("more", ArrayType(inner), True, said),
+    ]
+    rows = zip(NAMES, AGES.tolist(), JOBS, TOWNS, [[(1.0,)]] * N, strict=True)
+    return session.createDataFrame(list(rows), StructType(fields))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", "frame"])
 def test_on_spark_nothing_is_left_in_any_file(tmp_path, session, suffix):
-    path = tmp_path / f"people{suffix}"
-    PUT[format_of(str(path)).name](path)
-    with protected(path, engine="spark", session=session) as release:
+    if suffix == "frame":
+        table = frame_of_spark(session)
+    else:
+        table = tmp_path / f"people{suffix}"
+        PUT[format_of(str(table)).name](table)
+    with protected(table, engine="spark", session=session) as release:
         for field in release.data.schema.fields:
             assert not field.metadata
         assert_nothing_in(release.data.schema.json().encode())

@@ -104,7 +104,7 @@ def open_table(
         reading,
         loaded.layout,
         path=Path(address).absolute() if known.is_file and address != STANDARD_STREAM else None,
-        address=None if known.is_file else address,
+        address=None if known.is_file else known.without_password(address),
     )
     return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
 

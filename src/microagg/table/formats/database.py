@@ -91,6 +91,12 @@ class Database(Format):
         names = [name for name in (known.schema, known.table) if name is not None]
         return f"{place}#{'.'.join(names)}" if names else place
 
+    def without_password(self, address: str) -> str:
+        """Neither user nor password."""
+        url = Address.of(address).url
+        found = _POSTGRES.fullmatch(url)
+        return f"postgresql://{found[1]}{address.removeprefix(url)}" if found else address
+
     def read(
         self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:

