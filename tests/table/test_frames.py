@@ -289,9 +289,10 @@ def test_any_other_index_of_pandas_is_a_column_or_goes():
         assert "index of the table was left out" in frame.notes[0]
         back = frame.rebuild({}, None, recipe())
         assert back.index.equals(pd.RangeIndex(N))
-    frame = Frame(table, ("row",))
-    assert (frame.names, frame.notes) == (["row", "x"], [])
-    assert frame.column("row").to_pylist() == NAMES.tolist()
+    for index in (NAMES, INDEX, pd.Index(range(N), name="row")):
+        frame = Frame(table.set_axis(index), ("row",))
+        assert (frame.names, frame.notes) == (["row", "x"], [])
+        assert frame.column("row").to_pylist() == index.tolist()
     assert list(frame.rebuild({}, None, recipe(identifiers="row"))) == ["x"]
     assert list(frame.rebuild({}, None, recipe(confidential="row"))) == ["row", "x"]
 
@@ -303,6 +304,9 @@ def test_levels_of_an_index_are_columns_one_by_one():
     assert (frame.names, len(frame.notes)) == (["row", "x"], 1)
     frame = Frame(pd.DataFrame({"y": range(N)}, levels), ("x", "row"))
     assert (frame.names, len(frame.notes)) == (["row", "x", "y"], 1)
+    twice = pd.MultiIndex.from_arrays([NAMES, NAMES], names=["row", "row"])
+    frame = Frame(pd.DataFrame({"y": range(N)}, twice), ("row",))
+    assert (frame.names, len(frame.notes)) == (["y"], 1)
 
 
 def hidden():

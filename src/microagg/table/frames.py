@@ -176,29 +176,32 @@ def _rebuild_arrow(
 
 
 def _with_plain_index(native: Any, named: Collection[str]) -> tuple[Any, list[str]]:
-    """A table of pandas whose index counts its rows; levels with a name that is asked for are
-    columns, and others are left out, which a note says.
+    """A table of pandas whose index only counts its rows.
+
+    Levels of another index are columns if their name is asked for, and are left out otherwise,
+    which a note says.
     """
-    index = native.index
-    if type(index).__name__ == "RangeIndex":
-        return native, []
-    if (
-        index.nlevels == 1
-        and index.dtype.kind in "iu"
-        and np.array_equal(index.to_numpy(), np.arange(len(index)))
-    ):
-        return native.reset_index(drop=True), []
-    levels = list(index.names)
-    asked = [name for name in levels if name in named and name not in native.columns]
+    index, levels = native.index, list(native.index.names)
+    asked = [
+        name
+        for name in levels
+        if name in named and name not in native.columns and levels.count(name) == 1
+    ]
     others = [place for place, name in enumerate(levels) if name not in asked]
-    if not others:
-        return native.reset_index(), []
-    note = (
-        "the index of the table was left out, since it does more than count the rows; to treat it "
-        "like a column, give it a name and name that in a role"
-    )
-    native = native.reset_index(level=others, drop=True)
-    return native.reset_index() if asked else native, [note]
+    notes = []
+    if not asked:
+        if type(index).__name__ == "RangeIndex":
+            return native, []
+        whole = len(levels) == 1 and index.dtype.kind in "iu"
+        if whole and np.array_equal(index.to_numpy(), np.arange(len(index))):
+            return native.reset_index(drop=True), []
+    if others:
+        native = native.reset_index(level=others, drop=True)
+        notes = [
+            "the index of the table was left out, since it does more than count the rows; to treat "
+            "it like a column, give it a name and name that in a role"
+        ]
+    return native.reset_index() if asked else native, notes
 
 
 def _may_hide(series: Any) -> bool:
