@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.checks import (
     cast_like,
     check_names,
@@ -152,11 +153,15 @@ def test_required_columns_and_metadata(tmp_path, suffix):
     assert not again.field("a").nullable
 
     released = pa.table({"a": [1, 2], "b": pa.array([None, 4], pa.int64()), "c": ["5-6", "5-6"]})
-    schema = stored(released, tmp_path / f"c{suffix}", read.layout).table.schema
-    assert not schema.field("a").nullable
-    assert schema.field("b").nullable
-    assert b"unit" not in (schema.field("c").metadata or {})
-    assert schema.metadata is None
+    for keep, unit, study in (((), None, None), (("a", "study"), b"years", b"1")):
+        recipe = Recipe(quasi_identifiers="c", keep_metadata=keep)
+        layout = ARROW.released(read.layout, released, recipe)
+        schema = stored(released, tmp_path / f"c{suffix}", layout).table.schema
+        assert not schema.field("a").nullable
+        assert schema.field("b").nullable
+        assert b"unit" not in (schema.field("c").metadata or {})
+        assert (schema.field("a").metadata or {}).get(b"unit") == unit
+        assert (schema.metadata or {}).get(b"study") == study
 
 
 def test_notes_of_pandas_do_not_lie(tmp_path):

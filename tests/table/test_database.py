@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import decoded, fingerprint
-from microagg.table.formats.database import Address, Database, draft
+from microagg.table.formats.database import Address, Database, draft, same_table
 
 DATABASE = Database()
 
@@ -485,3 +485,15 @@ def test_without_the_driver(tmp_path, monkeypatch):
     assert str(missing.value) == (
         'reading databases needs the package adbc-driver-sqlite: pip install "microagg[sql]"'
     )
+
+
+def test_an_address_that_is_kept_has_no_password():
+    known = Database()
+    for address, kept in {
+        "postgresql://me:secret@host:5432/base#a.people": "postgresql://host:5432/base#a.people",
+        "postgres://me:secret@host/base?password=secret#people": "postgresql://host/base#people",
+        "postgresql://me:secret@host/base": "postgresql://host/base",
+        "sqlite:///people.db#people": "sqlite:///people.db#people",
+    }.items():
+        assert known.without_password(address) == kept
+        assert address.startswith("sqlite") or same_table(address, kept)

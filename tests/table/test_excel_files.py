@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.checks import cast_like, sha256_of
 from microagg.table.formats.excel import Excel, Layout
 
@@ -273,3 +274,15 @@ def test_without_openpyxl(tmp_path, monkeypatch):
     assert str(missing.value) == (
         'reading Excel files needs the package openpyxl: pip install "microagg[excel]"'
     )
+
+
+def test_formats_that_hold_more_than_a_pattern_stay_behind():
+    kept = ["0.00", "#,##0.00", "0%", "0.0E+00", "yyyy-mm-dd", r"yyyy\-mm\-dd\ hh:mm", "h:mm AM/PM"]
+    kept += ["[h]:mm:ss", openpyxl.styles.numbers.BUILTIN_FORMATS[42], "@", "General"]
+    gone = ['0.00 "kg"', "[>4711]0.0;0", r"0\Z\o", "[$Zorro-407] 0", "[Red]0", "4711", '"="0']
+    layout = Layout("people", {f"c{place}": each for place, each in enumerate([*kept, *gone])})
+    table = pa.table({name: [1] for name in [*layout.formats, "other"] if name != "c0"})
+    found = EXCEL.released(layout, table, Recipe(quasi_identifiers="c1")).formats
+    assert list(found.values()) == kept[1:]
+    listed = Recipe(quasi_identifiers="c1", keep_metadata=list(layout.formats))
+    assert list(EXCEL.released(layout, table, listed).formats.values()) == [*kept[1:], *gone]

@@ -46,10 +46,11 @@ def assess(
     deviation. distance, importance: as in `microagg.measure.interval.satisfaction`.
     """
     settings = Reading(**(reading or {}))
-    with watch("reading", progress) as advance:
-        before = open_table(original, settings, advance=lambda share: advance(share / 2))
-        after = open_table(released, settings, advance=lambda share: advance(0.5 + share / 2))
     confidential = _as_list(confidential)
+    named = [*_as_list(quasi_identifiers or ()), *confidential, *(() if key is None else (key,))]
+    with watch("reading", progress) as advance:
+        before = open_table(original, settings, None, lambda share: advance(share / 2), named)
+        after = open_table(released, settings, None, lambda share: advance(0.5 + share / 2), named)
     known = None if known is None else _some(known, "known")
     tables = _Tables(before, after, _rows_by_key(before, after, key))
     names = _judged_columns(tables, quasi_identifiers, key)

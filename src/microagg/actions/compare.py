@@ -43,7 +43,7 @@ def compare(
         for k in dict.fromkeys(ks)
     ]
     with watch("opening", progress) as advance:
-        source = open_table(table, base.reading, base.quasi_identifiers, advance)
+        source = open_table(table, base.reading, base.quasi_identifiers, advance, base.columns())
     engine = Memory(source, base, shares=True)
     survey = engine.survey(silent)
     choices = []

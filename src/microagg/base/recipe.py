@@ -153,6 +153,11 @@ class Recipe(Model):
         "global", description="Proximity: global or local."
     )
     relative: bool = Field(False, description="Proximity: distances are shares of the value.")
+    keep_metadata: Annotated[Names, Spelled(texts.names)] = Field(
+        (),
+        description="What stays of metadata, which are dropped otherwise: names of columns (their "
+        "metadata, and labels of values that nobody has) and keys of the table's.",
+    )
     reading: Reading = Field(Reading(), description="How the input is read.")
 
     @model_validator(mode="after")
@@ -300,6 +305,7 @@ class Settings(TypedDict, total=False):
     alpha: float
     solution: Literal["global", "local"]
     relative: bool
+    keep_metadata: str | Iterable[str]
     reading: Mapping[str, Any] | Reading
 
 

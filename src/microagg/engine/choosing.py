@@ -93,7 +93,8 @@ def choose_engine(
     if chosen == "memory":
         from microagg.engine.memory import Memory
 
-        return Memory(open_table(table, reading, typed=typed, advance=advance), recipe)
+        named = recipe.columns()
+        return Memory(open_table(table, reading, typed, advance, named), recipe)
     if chosen == "spark":
         from microagg.engine.spark.engine import Spark
 

@@ -134,6 +134,7 @@ class Memory:
     def forget(self) -> None:
         """Let go of the original."""
         self._original = None
+        self.origin = self.origin.released(self.data, self._recipe)
         give_back_memory()
 
     @contextmanager
@@ -303,7 +304,7 @@ class _Original:
             replaced[name] = column if stays is None else column.filter(pa.array(stays))
         entities = self.entities
         return _Released(
-            self.source.frame.rebuild(replaced, self.recipe.identifiers, stays),
+            self.source.frame.rebuild(replaced, stays, self.recipe),
             Partition(labels, self.recipe.k, plan.called),
             plan.counted,
             entities if entities is None or stays is None else entities[stays],

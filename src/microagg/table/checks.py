@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, OptionError
+from microagg.table.metadata import changed
 
 _DAY_ZERO = "1970-01-01T"
 
@@ -134,16 +135,43 @@ def decoded(table: pa.Table) -> pa.Table:
 
 
 def trimmed(table: pa.Table) -> pa.Table:
-    """The same table in one chunk, its dictionaries holding only values that some record has.
+    """The same table in one chunk, and nothing but what it shows.
 
-    A dictionary keeps values nobody has any more, such as those of before a release; a file would
-    carry them along unseen. Order and index types stay.
+    A dictionary keeps values nobody has any more, such as those of before a release; a gap may have
+    a value beneath it; a slice keeps what it was cut from. A file would carry them along unseen.
+    Order and index types stay.
     """
     table = table.unify_dictionaries().combine_chunks()
     for place, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(place, field, _trim(table.column(place).combine_chunks()))
+        chunks = [_trimmed(_own(chunk), field) for chunk in table.column(place).chunks]
+        table = table.set_column(place, field, pa.chunked_array(chunks, field.type))
     return table
+
+
+def _own(array: pa.Array) -> pa.Array:
+    """The array, copied if its memory holds more than its values."""
+    buffers = [buffer for buffer in array.buffers() if buffer is not None]
+    more = array.null_count or array.offset or array.get_total_buffer_size() > array.nbytes
+    if not (more or any(buffer.parent is not None for buffer in buffers)):
+        return array
+    try:
+        return array.take(pa.array(np.arange(len(array))))
+    except pa.ArrowNotImplementedError:
+        return array
+
+
+def _trimmed(array: pa.Array, field: pa.Field) -> pa.Array:
+    """The array without values that nobody has, in its dictionary or in those inside of it."""
+    if pa.types.is_dictionary(field.type):
+        return _trim(array)
+    plain_type = changed(field, _spelt).type
+    return array if plain_type == field.type else array.cast(plain_type).cast(field.type)
+
+
+def _spelt(field: pa.Field) -> pa.Field:
+    # The order of a dictionary inside of lists would be lost.
+    spells = pa.types.is_dictionary(field.type) and not field.type.ordered
+    return field.with_type(field.type.value_type) if spells else field
 
 
 def _trim(array: pa.DictionaryArray) -> pa.DictionaryArray:

@@ -11,13 +11,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
+from microagg.base.recipe import Recipe
 from microagg.table.checks import check_names, check_rows, trimmed
+from microagg.table.metadata import only, released_schema
 
 
 class Frame:
-    """A pandas, Polars or Arrow table, or another that narwhals knows and that is in memory."""
+    """A pandas, Polars or Arrow table, or another that narwhals knows and that is in memory.
 
-    def __init__(self, native: Any) -> None:
+    notes: what was left out.
+    """
+
+    def __init__(self, native: Any, named: Collection[str] = ()) -> None:
+        """named: columns that somebody asks for; an index of pandas with such a name is one."""
         try:
             self._frame = nw.from_native(native, eager_only=True)
         except TypeError:
@@ -29,6 +35,10 @@ class Frame:
         except ValueError:
             # narwhals refuses pandas tables whose column names repeat.
             raise InputError("column names repeat in the table; give each column its own") from None
+        self.notes: list[str] = []
+        if self._frame.implementation.is_pandas_like():
+            native, self.notes = _with_plain_index(self._frame.to_native(), named)
+            self._frame = nw.from_native(native, eager_only=True)
         self._types: dict[str, pa.DataType] = {}
         self.names: list[str] = list(self._frame.columns)
         self.rows = len(self._frame)
@@ -77,26 +87,38 @@ class Frame:
     def rebuild(
         self,
         replaced: Mapping[str, pa.Array],
-        dropped: Collection[str],
         kept_rows: NDArray[np.bool_] | None,
+        recipe: Recipe,
     ) -> Any:
         """The same kind of table with some columns replaced, some gone, and perhaps fewer rows.
 
         Replaced columns keep the type they had, unless the new one is of another Arrow type. What
-        comes back shares no memory with columns that are not in it any more.
+        comes back holds no more than it shows: of categories those that some record has, nothing
+        of records or columns that left, and of metadata what the recipe lists.
         """
-        frame = self._frame.select(name for name in self.names if name not in dropped)
+        names = [name for name in self.names if name not in recipe.identifiers]
+        frame = self._frame.select(names)
         if kept_rows is not None:
             frame = frame.filter(kept_rows.tolist())
         same = {name: array.type == self._types.get(name) for name, array in replaced.items()}
         if frame.implementation.is_pyarrow():
-            return _rebuild_arrow(frame.to_native(), replaced, same)
-        frame = frame.with_columns(
-            _like(frame[name], array, same[name]) for name, array in replaced.items()
-        )
-        native = frame.to_native()
+            table = frame.to_native()
+            schema = released_schema(table.schema, names, recipe)
+            return _rebuild_arrow(table, schema, replaced, same)
+        new = dict(replaced)
+        for name in names:
+            if name not in new and _may_hide(frame[name]):
+                column = self.column(name)
+                new[name] = column if kept_rows is None else column.filter(pa.array(kept_rows))
+        table = trimmed(pa.table(new))
+        made = [_like(frame[name], in_one_piece(table[name]), same.get(name, True)) for name in new]
+        native = _with_own_levels(frame.with_columns(made).to_native())
+        if not frame.implementation.is_pandas_like():
+            return native
         # A column of pandas may be a view of a block in which columns replaced or dropped live on.
-        return native.copy() if frame.implementation.is_pandas_like() else native
+        native = native.copy()
+        native.attrs = only(self._frame.to_native().attrs, recipe.keep_metadata)
+        return native if kept_rows is None else native.reset_index(drop=True)
 
 
 def values_of(name: str, array: pa.Array) -> NDArray:
@@ -140,26 +162,75 @@ def as_arrow(native: Any) -> pa.Table:
 
 
 def _rebuild_arrow(
-    table: pa.Table, replaced: Mapping[str, pa.Array], same: Mapping[str, bool]
+    table: pa.Table, schema: pa.Schema, replaced: Mapping[str, pa.Array], same: Mapping[str, bool]
 ) -> pa.Table:
     columns, fields = [], []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        new = replaced.get(field.name)
-        if new is None:
-            columns.append(_own(column))
-        else:
-            field = field if same[field.name] else field.with_type(new.type)
-            columns.append(trimmed(pa.table([new.cast(field.type)], ["new"])).column(0))
+    for field, column in zip(schema, table.columns, strict=True):
+        new = replaced.get(field.name, column)
+        if not same.get(field.name, True):
+            field = field.with_type(new.type)
+        alike = new.type.equals(field.type, check_metadata=True)
+        columns.append(new if alike else new.cast(field.type))
         fields.append(field)
-    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
+    return trimmed(pa.table(columns, schema=pa.schema(fields, schema.metadata)))
 
 
-def _own(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column read from a file may be a window on the whole of it; a copy is not."""
-    buffers = (buffer for chunk in column.chunks for buffer in chunk.buffers())
-    if any(buffer is not None and buffer.parent is not None for buffer in buffers):
-        return column.take(pa.array(np.arange(len(column))))
-    return column
+def _with_plain_index(native: Any, named: Collection[str]) -> tuple[Any, list[str]]:
+    """A table of pandas whose index only counts its rows.
+
+    Levels of another index are columns if their name is asked for, and are left out otherwise,
+    which a note says.
+    """
+    index, levels = native.index, list(native.index.names)
+    asked = [
+        name
+        for name in levels
+        if name in named and name not in native.columns and levels.count(name) == 1
+    ]
+    others = [place for place, name in enumerate(levels) if name not in asked]
+    notes = []
+    if not asked:
+        if type(index).__name__ == "RangeIndex":
+            return native, []
+        whole = len(levels) == 1 and index.dtype.kind in "iu"
+        if whole and np.array_equal(index.to_numpy(), np.arange(len(index))):
+            return native.reset_index(drop=True), []
+    if others:
+        native = native.reset_index(level=others, drop=True)
+        notes = [
+            "the index of the table was left out, since it does more than count the rows; to treat "
+            "it like a column, give it a name and name that in a role"
+        ]
+    return native.reset_index() if asked else native, notes
+
+
+def _may_hide(series: Any) -> bool:
+    """Whether something may lie under the gaps of a column, or in a dictionary, that is not shown.
+
+    Columns of NumPy have gaps that are values, and hide nothing.
+    """
+    if not series.implementation.is_pandas_like():
+        return series.dtype != nw.Object and series.null_count() > 0
+    import pandas as pd
+
+    kind = series.to_native().dtype
+    masked = isinstance(kind, pd.ArrowDtype | pd.StringDtype) or hasattr(kind, "numpy_dtype")
+    return masked and (series.null_count() > 0 or isinstance(kind, pd.ArrowDtype))
+
+
+def _with_own_levels(native: Any) -> Any:
+    """The same table, its categories those that some record has, in their order."""
+    if hasattr(native, "select_dtypes"):
+        categories = native.select_dtypes("category")
+        return native.assign(
+            **{name: categories[name].cat.remove_unused_categories() for name in categories}
+        )
+    for name, kind in getattr(native, "schema", {}).items():
+        if hasattr(kind, "categories") and type(kind).__name__ == "Enum":
+            used = set(native[name].unique())
+            levels = [level for level in kind.categories if level in used]
+            native = native.with_columns(native[name].cast(type(kind)(levels)))
+    return native
 
 
 def _like(series: Any, array: pa.Array, same_type: bool) -> Any:

@@ -2,24 +2,22 @@
 
 import difflib
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.checks import fingerprint
 from microagg.table.formats import FORMATS, format_of
 from microagg.table.formats.format import STANDARD_STREAM as STANDARD_STREAM
-from microagg.table.formats.format import Format, Loaded
+from microagg.table.formats.format import Format, Loaded, Piped
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
 
 
@@ -51,6 +49,11 @@ class Origin:
         """A release for a file, or a database if None: what only the input explains stays there."""
         return self.format.exported(table, path, self.reading, self.layout)
 
+    def released(self, table: Any, recipe: Recipe) -> Self:
+        """The origin of a release, which holds no more of the input than the release does."""
+        known, layout = self.format, self.layout
+        return replace(self, layout=layout and known.released(layout, table, recipe))
+
     def layout_for(self, path: Path) -> Any:
         """How a file is to be laid out: like the input if it is of the same format."""
         target = format_of(str(path))
@@ -77,26 +80,31 @@ class Opened:
 
 
 def open_table(
-    source: Any, reading: Reading, typed: Collection[str] | None = None, advance: Advance = silent
+    source: Any,
+    reading: Reading,
+    typed: Collection[str] | None = None,
+    advance: Advance = silent,
+    named: Collection[str] = (),
 ) -> Opened:
     """Open a data frame, the file or folder at a path, the database table at a URL, or "-".
 
     typed: the columns of a text file to understand; others stay text as they are. None is all.
+    named: the columns that are asked for, among which an index of pandas may be.
     """
     if not isinstance(source, str | os.PathLike):
-        frame = Frame(source)
-        return Opened(frame, Origin("table", "frame", reading), fingerprint(frame.hashable()))
+        frame = Frame(source, named)
+        origin = Origin("table", "frame", reading)
+        return Opened(frame, origin, fingerprint(frame.hashable()), frame.notes)
     address = os.fspath(source)
     known = format_of(address)
-    with _at_hand(address) as place:
-        loaded = known.read(place, reading, typed, advance)
+    loaded = known.read(_at_hand(address), reading, typed, advance)
     origin = Origin(
         known.shown(address),
         known.name,
         reading,
         loaded.layout,
         path=Path(address).absolute() if known.is_file and address != STANDARD_STREAM else None,
-        address=None if known.is_file else address,
+        address=None if known.is_file else known.without_password(address),
     )
     return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
 
@@ -131,17 +139,13 @@ def _near(name: str, names: Sequence[str]) -> str:
     return f"there are {shown}" + (" and more" if len(names) > 20 else "")
 
 
-@contextmanager
-def _at_hand(address: str) -> Iterator[str]:
-    """The address of something that can be read twice: standard input is put into a file first."""
+def _at_hand(address: str) -> str | Piped:
+    """What can be read twice: standard input is held in memory.
+
+    A copy of it in a file would outlive a process that is killed.
+    """
     if address != STANDARD_STREAM:
-        yield address
-        return
-    stream = sys.stdin.buffer
-    if stream.isatty():
+        return address
+    if sys.stdin.buffer.isatty():
         raise InputError('"-" reads the table from standard input, but nothing is piped in')
-    with tempfile.TemporaryDirectory(prefix="microagg-") as folder:
-        path = Path(folder) / "standard-input.csv"
-        with path.open("wb") as file:
-            shutil.copyfileobj(stream, file)
-        yield str(path)
+    return Piped(sys.stdin.buffer.read())

@@ -145,6 +145,27 @@ def test_a_place_that_is_no_folder_is_named(tmp_path):
         Work(tmp_path / "work", IDENTITY)
 
 
+def test_a_folder_that_others_made_or_can_look_into_is_refused(tmp_path, monkeypatch):
+    for way in ("rights", "link", "owner"):
+        place = tmp_path / way
+        place.mkdir()
+        folder = place / "microagg-work"
+        if way == "link":
+            (tmp_path / "elsewhere").mkdir(mode=0o700)
+            folder.symlink_to(tmp_path / "elsewhere")
+        else:
+            folder.mkdir(mode=0o700)
+        if way == "rights":
+            folder.chmod(0o750)
+        if way == "owner":
+            monkeypatch.setattr("os.getuid", lambda: 4711)
+        (folder / "theirs").touch()
+        for resume in (False, True):
+            with pytest.raises(InputError, match="made by somebody else, or is open to others"):
+                Work(place, IDENTITY, resume=resume)
+        assert [path.name for path in folder.iterdir()] == ["theirs"]
+
+
 def test_two_runs_in_one_place_are_kept_apart(tmp_path, work):
     work.note(counts=[1])
     for resume in (False, True):

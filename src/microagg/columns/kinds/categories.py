@@ -61,12 +61,16 @@ class Categories(Kind):
         counts: NDArray[np.int64],
         olds: NDArray[np.int64] | None,
     ) -> tuple[Bar, ...]:
-        """A bar a category, the commonest or the lowest first; of many, the last is the rest."""
+        """A bar a category, the commonest or the lowest first; of many, the last is the rest.
+
+        To it belong those that the release has not: nobody but their records would name them.
+        """
         sizes = counts if olds is None else np.maximum(counts, olds)
-        shown = np.flatnonzero(sizes)
+        there = np.flatnonzero(sizes)
         if not self.numeric:
-            shown = shown[np.argsort(-sizes[shown], kind="stable")]
-        shown, rest = shown[:_MOST_BARS], shown[_MOST_BARS:]
+            there = there[np.argsort(-sizes[there], kind="stable")]
+        shown = there[counts[there] > 0][:_MOST_BARS]
+        rest = np.setdiff1d(there, shown)
         bars = [
             Bar(name, None, None, None if olds is None else int(olds[code]), int(counts[code]))
             for name, code in zip(self.texts(column, shown), shown.tolist(), strict=True)

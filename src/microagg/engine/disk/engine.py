@@ -34,6 +34,7 @@ from microagg.table.checks import sha256_of
 from microagg.table.classes import count_classes_in_parts
 from microagg.table.formats import format_of
 from microagg.table.formats.arrow.files import SUFFIXES
+from microagg.table.metadata import released_schema
 from microagg.table.opening import Origin, check_columns
 from microagg.table.sinks import Digests, digests_for, open_sink, read_back_stream
 from microagg.table.streams import Stream, open_stream
@@ -75,9 +76,10 @@ class Disk:
         range_rows: how many rows are put together at a time.
         """
         check_columns(recipe.columns(), stream.schema.names)
-        self.origin, self.sha256, self.rows = stream.origin, stream.sha256, stream.rows
-        self.notes = tuple(stream.notes)
+        self.sha256, self.rows, self.notes = stream.sha256, stream.rows, tuple(stream.notes)
         self.columns = tuple(name for name in stream.schema.names if name not in recipe.identifiers)
+        empty = stream.schema.empty_table().select(self.columns)
+        self.origin = stream.origin.released(empty, recipe)
         self._stream, self._recipe = stream, recipe
         self._range_rows = range_rows
         self._borders = np.append(np.arange(0, stream.rows, range_rows), stream.rows)
@@ -209,7 +211,7 @@ class Disk:
         stream = self._stream_for(path)
         schema = _published_schema(stream.schema, plan)
         rows = plan.rows - plan.dropped
-        with open_sink(path, schema, stream.origin, rows) as sink:
+        with open_sink(path, schema, self.origin, rows) as sink:
             for table in self._ranges(stream, plan, list(schema.names), advance):
                 for batch in table.to_batches():
                     sink.write(batch)
@@ -328,8 +330,8 @@ def _published_schema(schema: pa.Schema, plan: Plan) -> pa.Schema:
         entries = _entries(coding.code(pa.array([], coding.type)))
         place = schema.get_field_index(coding.name)
         schema = schema.set(place, schema.field(place).with_type(entries.type))
-    kept = [field for field in schema if field.name not in plan.recipe.identifiers]
-    return pa.schema(kept, schema.metadata)
+    names = [name for name in schema.names if name not in plan.recipe.identifiers]
+    return released_schema(schema, names, plan.recipe)
 
 
 def _strata_in(stream: Stream, plan: Plan) -> dict[str, pa.Array]:

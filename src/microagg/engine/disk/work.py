@@ -9,6 +9,7 @@ is never touched.
 import json
 import os
 import shutil
+import stat
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -283,8 +284,9 @@ def work_path(target: Path) -> Path:
 
 def _locked(folder: Path) -> IO[str]:
     """The lock of a folder, which is made if it is not there, for one user only."""
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+    _refuse_shared(folder)
     stream = (folder / "lock").open("a")
     if not lock(stream, wait=False):
         stream.close()
@@ -293,6 +295,19 @@ def _locked(folder: Path) -> IO[str]:
             "another folder"
         )
     return stream
+
+
+def _refuse_shared(folder: Path) -> None:
+    """Refuse a folder that others made or may look into; where files have owners and rights."""
+    found = folder.lstat()
+    if not hasattr(os, "getuid"):
+        return
+    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    if not mine or found.st_mode & 0o077:
+        raise InputError(
+            f"{folder.name} in {folder.parent.name} was made by somebody else, or is open to "
+            "others; remove it, or name another folder to work in"
+        )
 
 
 def _remove(folder: Path, stream: IO[str]) -> None:

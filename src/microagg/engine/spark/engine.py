@@ -91,11 +91,14 @@ class Spark:
             raise
         stream, reading = source.stream, recipe.reading
         plain = Origin(source.name, source.form, reading, path=source.path)
-        # The layout of Parquet files is their schema, which Spark tells in its own types.
-        self.origin = plain if stream is None or stream.origin.format.tells_types else stream.origin
         self.notes = () if stream is None else tuple(stream.notes)
         self.rows, self.keeps_order = source.rows, ordered
         self.columns = tuple(name for name in source.names if name not in recipe.identifiers)
+        # The layout of Parquet files is their schema, which Spark tells in its own types.
+        self.origin = plain
+        if stream is not None and not stream.origin.format.tells_types:
+            empty = stream.schema.empty_table().select(self.columns)
+            self.origin = stream.origin.released(empty, recipe)
         self.sha256 = ""
 
     @property
@@ -264,7 +267,9 @@ class Spark:
         needed = {*surveyed_columns(recipe), *self.columns}
         names = [name for name in source.names if name in needed]
         fields = [source.fields[source.names.index(name)] for name in names]
-        inside = [StructField(f"c{place}", each.dataType) for place, each in enumerate(fields)]
+        inside = [
+            StructField(f"c{place}", _bare(each.dataType)) for place, each in enumerate(fields)
+        ]
         marks = [StructField(tasks.KEY, LongType()), StructField(tasks.TIE, LongType())]
         text, begun = plan.to_json(), pickle.dumps(profile.begin())
         units = source.with_units(names)
@@ -305,6 +310,21 @@ def _classes(data: "DataFrame", names: Sequence[str]) -> Classes:
     counts = sorted(map(tuple, sizes.groupBy("size").count().collect()))
     size, times = np.array(counts, np.int64).reshape(-1, 2).T
     return Classes(size, times, int(size[0]))
+
+
+def _bare(kind: Any) -> Any:
+    """A type whose fields have no metadata."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    if isinstance(kind, StructType):
+        return StructType(
+            [StructField(each.name, _bare(each.dataType), each.nullable) for each in kind]
+        )
+    if isinstance(kind, ArrayType):
+        return ArrayType(_bare(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
+    return kind
 
 
 def _published_type(plan: Plan, name: str, given: Any) -> Any:

@@ -24,7 +24,7 @@ from microagg.table.checks import (
     fingerprint,
     require,
 )
-from microagg.table.formats.format import Format, Loaded, Typed
+from microagg.table.formats.format import Format, Loaded, Source, Typed
 
 _POSTGRES = re.compile(r"(?i:postgres(?:ql)?)://(?:[^@/?#]*@)?([^@/?#]*(?:/[^@?#]*)?)(?:\?.*)?")
 _LONGEST_NAME = 63
@@ -91,8 +91,14 @@ class Database(Format):
         names = [name for name in (known.schema, known.table) if name is not None]
         return f"{place}#{'.'.join(names)}" if names else place
 
+    def without_password(self, address: str) -> str:
+        """Neither user nor password."""
+        url = Address.of(address).url
+        found = _POSTGRES.fullmatch(url)
+        return f"postgresql://{found[1]}{address.removeprefix(url)}" if found else address
+
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
+        self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a table, or the answer to `reading.query`; the database cannot be changed by it.
 
@@ -252,6 +258,10 @@ def _connection(address: Address, reading: bool) -> Iterator[Any]:
     ):
         connection = driver.connect(target)
     try:
+        if not reading and address.file is not None:
+            # What is removed from a file would stay in pages that are free to be used again.
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA secure_delete = ON")
         yield connection
     finally:
         # Closing forgets what was not committed.

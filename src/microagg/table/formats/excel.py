@@ -6,7 +6,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.checks import check_names, check_rows, decoded, require, sha256_of
-from microagg.table.formats.format import Format, Loaded, Typed
+from microagg.table.formats.format import Format, Loaded, Source, Typed
+from microagg.table.metadata import only
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
 _ERRORS = frozenset(
@@ -31,6 +33,7 @@ _MOMENT = b"1980-01-01T00:00:00Z"
 _FIRST_YEAR = 1900
 # XML has no place for these, and reads a carriage return as a line feed.
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]")
+_PATTERN = re.compile(r"(?:[-0#?.,%e+() /:;@_*ymdhs\[\]]|\\[-/., :()])*(?:am/pm)?", re.IGNORECASE)
 _KINDS: dict[type, str] = {
     bool: "true or false",
     int: "numbers",
@@ -63,7 +66,7 @@ class Excel(Format):
     only_read: ClassVar = {".xlsm": ".xlsx"}
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
+        self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read one sheet: that of `reading.sheet`, or the first.
 
@@ -107,6 +110,16 @@ class Excel(Format):
         }
         return Loaded(table, Layout(sheet.title, shown), sha256, notes)
 
+    def released(self, layout: Layout, table: pa.Table, recipe: Recipe) -> Layout:
+        """Formats of the columns that are there, unless they hold more than a pattern."""
+        formats = only(layout.formats, table.column_names).items()
+        return replace(
+            layout,
+            formats={
+                name: each for name, each in formats if name in recipe.keep_metadata or _plain(each)
+            },
+        )
+
     def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
         """Write the table as the only sheet of a workbook; equal tables give equal bytes.
 
@@ -134,6 +147,13 @@ class Excel(Format):
         draft = BytesIO()
         workbook.save(draft)
         _without_clock(draft, path)
+
+
+def _plain(shown: str) -> bool:
+    """Whether a format is a pattern alone; others may hold texts, and numbers as conditions."""
+    from openpyxl.styles.numbers import BUILTIN_FORMATS
+
+    return bool(_PATTERN.fullmatch(shown)) or shown in BUILTIN_FORMATS.values()
 
 
 def _sheet(workbook: Any, wanted: str | None, path: Path) -> Any:

@@ -1,25 +1,46 @@
 """What every kind of file or database answers; each has a module of its own beside this one."""
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar, Literal
 
 import pyarrow as pa
 
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.checks import Column
+from microagg.table.metadata import changed
 
 # Standard input or standard output.
 STANDARD_STREAM = "-"
 # The named columns, in any order and perhaps among others, in batches of about so many rows.
 Read = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
+# A path, or the URL of a database.
+Source = str | os.PathLike[str]
 # The columns of a text file to understand, None for all; the others stay text as they are.
 Typed = Collection[str] | None
 # What puts the next rows into a file.
 Put = Callable[[pa.Table], None]
+
+
+@dataclass(frozen=True)
+class Piped(os.PathLike[str]):
+    """What came through standard input, in memory: opened like a file, as often as asked."""
+
+    content: bytes = field(repr=False)
+    name: str = "standard input"
+
+    def __fspath__(self) -> str:
+        return STANDARD_STREAM
+
+    def open(self, mode: Literal["rb"]) -> BinaryIO:
+        """Its bytes, from the first on."""
+        return BytesIO(self.content)
 
 
 @dataclass
@@ -93,8 +114,12 @@ class Format:
         """What to call an address in print: no folders, no passwords."""
         return Path(address).name
 
+    def without_password(self, address: str) -> str:
+        """An address that means the same, of which nobody needs to be kept from knowing a part."""
+        return address
+
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
+        self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read all of it. typed: the columns of a text file to understand, None for all."""
         raise NotImplementedError
@@ -135,6 +160,13 @@ class Format:
         """What of an input's layout tells nothing of its entries, None if nothing is left."""
         return None
 
+    def released(self, layout: Any, table: pa.Table, recipe: Recipe) -> Any:
+        """The layout that a release is written with: nothing in it tells more than the release.
+
+        table: the release, without rows where it is made in parts.
+        """
+        return layout
+
     def stored(self, column: pa.ChunkedArray, name: str, layout: Any) -> pa.ChunkedArray:
         """A column as a file holds it."""
         return column
@@ -165,7 +197,10 @@ def spelt_out(
     schema: pa.Schema, which: Callable[[pa.DictionaryType], bool] = lambda _: True
 ) -> pa.Schema:
     """The columns with (some) dictionaries as the values they stand for."""
-    for place, each in enumerate(schema):
-        if pa.types.is_dictionary(each.type) and which(each.type):
-            schema = schema.set(place, each.with_type(each.type.value_type))
-    return schema
+
+    def spelt(field: pa.Field) -> pa.Field:
+        kind = field.type
+        spells = pa.types.is_dictionary(kind) and which(kind)
+        return field.with_type(kind.value_type) if spells else field
+
+    return pa.schema([changed(field, spelt) for field in schema], schema.metadata)

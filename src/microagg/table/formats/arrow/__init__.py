@@ -13,6 +13,7 @@ import pyarrow as pa
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.checks import check_names, check_rows, sha256_of, trimmed
 from microagg.table.formats.arrow.files import (
     NAMES,
@@ -24,7 +25,8 @@ from microagg.table.formats.arrow.files import (
     schema_alike,
     without_views,
 )
-from microagg.table.formats.format import Format, Loaded, Parts, Put, Typed, spelt_out
+from microagg.table.formats.format import Format, Loaded, Parts, Put, Source, Typed, spelt_out
+from microagg.table.metadata import released_schema
 
 # As many as a row group of a Parquet file usually has.
 _ROWS = 1 << 20
@@ -64,7 +66,7 @@ class Arrow(Format):
     large: int = 1 << 28
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
+        self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a file, or the Parquet files of a folder as one table.
 
@@ -86,14 +88,17 @@ class Arrow(Format):
         """Write the table so that reading it gives equal types and values.
 
         Parquet keeps the codec of the layout, zstd without one; .feather is written with lz4 and
-        .arrow plain, as most programs do. Metadata that speak of columns which are gone or changed
-        are dropped (see `schema_alike`), and so are values in dictionaries that no record has.
+        .arrow plain, as most programs do. What no record shows is dropped (see `trimmed`).
         """
         table = trimmed(table)
         full = {name for name in table.column_names if not table[name].null_count}
         schema = schema_alike(table.schema, layout, full, table.num_rows)
         with open_writer(path, schema, codec_for(layout)) as put:
             put(pa.table(table.columns, schema=schema))
+
+    def released(self, layout: Layout, table: pa.Table, recipe: Recipe) -> Layout:
+        """Without metadata, but for those that types need and that are to stay."""
+        return replace(layout, schema=released_schema(layout.schema, table.column_names, recipe))
 
     def files_of(self, path: Path) -> list[Path]:
         """The file there, or the Parquet files in a folder, by name."""

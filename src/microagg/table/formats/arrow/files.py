@@ -1,6 +1,5 @@
 """The kinds of files that Arrow knows, and how each is read and written."""
 
-import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.base.errors import InputError
+from microagg.table.metadata import PANDAS, pandas_notes
 
 SUFFIXES = {
     ".parquet": "parquet",
@@ -129,12 +129,11 @@ def schema_alike(
     """Give the columns what the layout says of them, as far as it is still true.
 
     A column of the same name and type keeps its metadata, and stays required where it has no gap,
-    being one of `full`. Metadata of the whole table stay as they are when all columns do; otherwise
-    only the part of pandas stays, without the columns that left: what other programs keep there may
-    be anything, and may describe what a release has removed.
+    being one of `full`. What pandas notes stays of columns that are as they were. Without a layout
+    the schema stays as it is. Which metadata a release has at all, `released_schema` says.
     """
     if layout is None:
-        return schema.remove_metadata()
+        return schema
     before = {field.name: field for field in layout.schema}
     fields = []
     for field in schema:
@@ -147,29 +146,6 @@ def schema_alike(
         fields.append(field)
     metadata = dict(layout.schema.metadata or {})
     same = {field.name for field in fields if field.name in before and field == before[field.name]}
-    if schema.names != layout.schema.names or len(same) < len(fields):
-        metadata = {key: value for key, value in metadata.items() if key == b"pandas"}
-    if b"pandas" in metadata:
-        metadata |= _pandas_metadata(metadata.pop(b"pandas"), same, rows)
+    if PANDAS in metadata:
+        metadata |= pandas_notes(metadata.pop(PANDAS), same, rows)
     return pa.schema(fields, metadata or None)
-
-
-def _pandas_metadata(text: bytes, same: set[str], rows: int) -> dict[bytes, bytes]:
-    """What pandas noted, only of columns that are as they were; nothing if it is not legible."""
-    try:
-        noted = json.loads(text)
-        noted["columns"] = [
-            column for column in noted["columns"] if (column["field_name"] or "") in same
-        ]
-        noted["index_columns"] = [
-            index for index in noted["index_columns"] if _still_index(index, same, rows)
-        ]
-    except (ValueError, KeyError, TypeError):
-        return {}
-    return {b"pandas": json.dumps(noted).encode()}
-
-
-def _still_index(index: Any, same: set[str], rows: int) -> bool:
-    if isinstance(index, str):
-        return index in same
-    return len(range(index["start"], index["stop"], index["step"])) == rows

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.formats.csv.columns import blocks, columns_of
 from microagg.table.formats.csv.layout import (
     CsvLayout,
@@ -20,7 +21,17 @@ from microagg.table.formats.csv.layout import (
     without_missing,
 )
 from microagg.table.formats.csv.text import as_texts, open_writer
-from microagg.table.formats.format import STANDARD_STREAM, Format, Loaded, Parts, Put, Typed
+from microagg.table.formats.format import (
+    STANDARD_STREAM,
+    Format,
+    Loaded,
+    Parts,
+    Piped,
+    Put,
+    Source,
+    Typed,
+)
+from microagg.table.metadata import only
 
 _TABS = "tabs"
 
@@ -51,7 +62,7 @@ class Csv(Format):
         return "standard input" if address == STANDARD_STREAM else super().shown(address)
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
+        self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a CSV file whose first line holds the column names.
 
@@ -65,7 +76,7 @@ class Csv(Format):
         Two passes over the bytes, a third for columns that turn out to be text after all. Memory:
         the table and a few blocks.
         """
-        path = Path(address)
+        path = address if isinstance(address, Piped) else Path(address)
         plan = self._outline(path, reading)
         columns, layout, _rows = columns_of(path, plan, reading, typed, True, advance)
         table = pa.table([pa.chunked_array(column.chunks) for column in columns], plan.names)
@@ -118,6 +129,10 @@ class Csv(Format):
         encoding = layout.encoding if layout.byte_order_mark else CsvLayout.encoding
         return replace(layout, encoding=encoding, columns={})
 
+    def released(self, layout: CsvLayout, table: pa.Table, recipe: Recipe) -> CsvLayout:
+        """Of the columns that are there."""
+        return replace(layout, columns=only(layout.columns, table.column_names))
+
     def stored(self, column: pa.ChunkedArray, name: str, layout: CsvLayout) -> pa.ChunkedArray:
         """The texts that stand in the file."""
         return as_texts(column, name, layout)
@@ -147,7 +162,7 @@ class Csv(Format):
         ]
         return pa.table(columns, table.column_names)
 
-    def _outline(self, path: Path, reading: Reading) -> Outline:
+    def _outline(self, path: Path | Piped, reading: Reading) -> Outline:
         plan = outline(path, reading)
         return replace(plan, block=max(self.block, self.block_per_column * len(plan.names)))
 

@@ -31,6 +31,7 @@ from microagg.table.formats.csv.layout import (
     understand,
     without_missing,
 )
+from microagg.table.formats.format import Piped
 
 _END = "end"
 # Seconds in which a thread that reads ahead gets its turn.
@@ -38,7 +39,7 @@ _READ_AHEAD = 0.02
 
 
 def blocks(
-    path: Path, plan: Outline, names: Sequence[str], advance: Advance = silent
+    path: Path | Piped, plan: Outline, names: Sequence[str], advance: Advance = silent
 ) -> Iterator[pa.RecordBatch]:
     """The named columns as text, batch by batch; the file's faults become one sentence each."""
     width, delimiter = len(plan.names), plan.layout.delimiter
@@ -218,7 +219,7 @@ class Column:
 
 
 def columns_of(
-    path: Path,
+    path: Path | Piped,
     plan: Outline,
     reading: Reading,
     typed: Collection[str] | None,

@@ -20,6 +20,7 @@ import pyarrow.csv as arrow_csv
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import check_names
+from microagg.table.formats.format import Piped
 
 _DELIMITERS = (",", ";", "\t", "|")
 # Also how long the line of column names may be.
@@ -100,7 +101,7 @@ class Outline:
     block: int = 1 << 19
 
 
-def outline(path: Path, reading: Reading) -> Outline:
+def outline(path: Path | Piped, reading: Reading) -> Outline:
     """Look a file over, all its bytes once, and say how it is to be read.
 
     A file that is not text, or has no usable line of column names, is refused.
@@ -175,7 +176,7 @@ class _UndecodableError(InputError):
     """The bytes are not text in the encoding tried."""
 
 
-def _scan(path: Path, encoding: str) -> tuple[str, int, str]:
+def _scan(path: Path | Piped, encoding: str) -> tuple[str, int, str]:
     """Look at every byte: is this text, and where does it end? Its hash, length and beginning."""
     digest = hashlib.sha256()
     decoder = codecs.getincrementaldecoder(encoding)()
@@ -203,7 +204,7 @@ def _scan(path: Path, encoding: str) -> tuple[str, int, str]:
     return digest.hexdigest(), size - len(blank.encode(encoding)), sample
 
 
-def _no_text(path: Path) -> InputError:
+def _no_text(path: Path | Piped) -> InputError:
     return InputError(
         f"{path.name} holds bytes that no text has, such as NUL; "
         "export it as CSV again, or say its --encoding if it is UTF-16"

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.table.checks import Column, check_names, check_rows, decoded, require, sha256_of
-from microagg.table.formats.format import Format, Loaded, Typed
+from microagg.table.formats.format import Format, Loaded, Source, Typed
 from microagg.table.formats.stats.layout import (
     DOUBLE_TAGS,
     EXACT,
@@ -30,6 +31,7 @@ from microagg.table.formats.stats.layout import (
     understood,
     unit_of,
 )
+from microagg.table.metadata import only
 
 _NEWEST = {"SPSS": 1, "Stata": 118, "SAS xport": 8}
 # What the package that reads and writes them calls them.
@@ -61,7 +63,7 @@ class Stats(Format):
     only_read: ClassVar = {".sas7bdat": ".xpt, .sav or .dta"}
 
     def read(
-        self, address: str | Path, reading: Reading, typed: Typed = None, advance: Advance = silent
+        self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
         """Read a file of a statistics package; its suffix says which.
 
@@ -103,6 +105,27 @@ class Stats(Format):
         check_rows(table.num_rows, str(path))
         advance(1.0)
         return Loaded(table, _layout(path, kind, table, found), sha256, notes)
+
+    def released(self, layout: Layout, table: pa.Table, recipe: Recipe) -> Layout:
+        """What is said of columns and values that are there; notes and label of the file if asked.
+
+        Labels of columns say what they are about, as their names do, and stay.
+        """
+        names, keep = set(table.column_names), set(recipe.keep_metadata)
+        of_columns = {
+            each.name: only(getattr(layout, each.name), names)
+            for each in fields(layout)
+            if isinstance(getattr(layout, each.name), dict)
+        }
+        layout = replace(
+            layout,
+            file_label=layout.file_label if "file_label" in keep else "",
+            notes=layout.notes if "notes" in keep else (),
+            **of_columns,
+        )
+        for name in sorted(names - keep):
+            layout = layout.with_values_of(name, table[name])
+        return layout
 
     def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
         """Write the table as a file of a statistics package; equal tables give equal bytes.

@@ -8,8 +8,8 @@ finds them.
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -86,6 +86,50 @@ class Layout:
         """Whether a column holds the same sort of thing as when it was read."""
         before = self.types.get(name)
         return before is not None and _sort(before) == _sort(kind)
+
+    def with_values_of(self, name: str, column: pa.ChunkedArray) -> Self:
+        """The same without labels and codes of a column for values that it does not hold."""
+        text = pa.types.is_string(column.type)
+        if not self.still_like(name, column.type):
+            held: set[Any] = set()
+        elif text:
+            held = set(column.unique().to_pylist())
+        else:
+            held = set(np.unique(numbers_of(column, self.kind)).tolist())
+        codes, tags = self.missing_codes.get(name, MissingCodes()), self.tags.get(name, ())
+        by_tag = dict(zip(tags, codes.values, strict=False))
+        found = MissingCodes(
+            tuple(code for code in codes.values if code in held),
+            tuple(
+                (low, high)
+                for low, high in codes.ranges
+                if any(low <= each <= high for each in held)
+            ),
+        )
+        shown = self.formats.get(name, "")
+        return replace(
+            self,
+            value_labels=_with(
+                self.value_labels,
+                name,
+                {
+                    value: label
+                    for value, label in self.value_labels.get(name, {}).items()
+                    if (value if text else by_tag.get(value, value)) in held
+                },
+            ),
+            missing_codes=_with(
+                self.missing_codes, name, found if found != MissingCodes() else None
+            ),
+            tags=_with(self.tags, name, tuple(tag for tag in tags if by_tag[tag] in held)),
+            # What follows an exclamation mark is shown as it stands: it may be anything.
+            formats=_with(self.formats, name, None if "!" in shown else shown),
+        )
+
+
+def _with(said: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    rest = {other: said[other] for other in said if other != name}
+    return {**rest, name: value} if value else rest
 
 
 def _sort(kind: pa.DataType) -> str:
