@@ -14,7 +14,6 @@ from microagg.base.reading import Reading
 from microagg.columns.secrets import ObservedSecret
 from microagg.engine.counting import Counting, Wanted
 from microagg.measure.anonymity import ClassCount, disclosure
-from microagg.table.classes import class_of
 from microagg.table.classes_in_parts import classes_in_parts, classes_of
 from microagg.table.opening import Origin
 from tests.naive import measures
@@ -82,11 +81,10 @@ def test_every_kind_in_parts_as_a_whole_as_defined(tmp_path, kind, limits):
         array = column([None if each is None else values[each] for each in places], kind)
         known = pa.array([label for _, label in rows])
         table = pa.table({"known": known, "other": known, "secret": array})
-        labels = class_of(table, ["known", "other"])
         wanted = wanted_for(array, ordered)
         assert wanted.secrets[0].ordered == ordered
         whole = Counting(wanted)
-        whole.whole(table, labels)
+        labels = whole.whole(table, ["known", "other"])
         parts = Counting(wanted)
         batches = parts.coded(table.to_batches(max_chunksize=11), ["known", "other"])
         made = classes_in_parts(
@@ -111,13 +109,10 @@ def test_every_kind_in_parts_as_a_whole_as_defined(tmp_path, kind, limits):
 
 def test_numbers_are_told_to_a_count():
     array = pa.array([1.5, -2.0, None, 4.0, 4.0])
-    counting = Counting(wanted_for(array, True))
-    table = pa.table({"secret": array})
-    counting.whole(table, np.array([0, 0, 1, 1, 2]))
-    assert counting.found["spread", "secret"] == 0.0
-    counting = Counting(wanted_for(array, True))
-    counting.whole(table, np.array([0, 0, 0, 1, 0]))
-    assert counting.found["spread", "secret"] == 0.0
+    for labels, least in (([0, 0, 1, 1, 0], 6.0), ([0, 0, 1, 1, 2], 0.0)):
+        counting = Counting(wanted_for(array, True))
+        counting.whole(pa.table({"known": labels, "secret": array}), ["known"])
+        assert counting.found["spread", "secret"] == least
     for kind, (values, ordered) in KINDS.items():
         if ordered and kind not in (pa.time32("s"), pa.timestamp("us", "UTC"), pa.date32()):
             array = column([*values, None], kind)
@@ -132,7 +127,7 @@ def test_numbers_are_told_to_a_count():
 def test_zeros_are_one_and_nan_is_no_value():
     array = pa.array([0.0, -0.0, float("nan"), None])
     counting = Counting(wanted_for(array, False))
-    counting.whole(pa.table({"secret": array}), np.zeros(4, int))
+    counting.whole(pa.table({"known": [0] * 4, "secret": array}), ["known"])
     assert counting.found["disclosure", "secret"].distinct.least == 2
 
 
@@ -144,6 +139,6 @@ def test_columns_that_cannot_be_counted_are_left_out():
 def test_no_values_at_all():
     for array in (pa.nulls(3), pa.nulls(3, pa.float64()), pa.nulls(3, pa.string())):
         counting = Counting(wanted_for(array, False))
-        counting.whole(pa.table({"secret": array}), np.array([0, 0, 1]))
+        counting.whole(pa.table({"known": [0, 0, 1], "secret": array}), ["known"])
         found = counting.found["disclosure", "secret"]
         assert (found.alone, found.distinct.largest, found.distance.largest) == (3, 1.0, 0.0)

@@ -17,7 +17,7 @@ from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.measure.anonymity import disclosure
 from microagg.release.assessment import Assessment, measure
 from microagg.table.checks import fingerprint
-from microagg.table.classes import class_of, classes_by
+from microagg.table.classes import classes_by
 from microagg.table.opening import Opened, check_columns, open_table
 
 
@@ -60,8 +60,7 @@ def assess(
     pairs = [
         tables.coded(name, (kinds or {}).get(name), (orders or {}).get(name)) for name in names
     ]
-    labels = class_of(pa.table([after.frame.column(name) for name in names], names), names)
-    counts = _counted(after, labels, confidential)
+    labels, counts = _counted(after, names, confidential)
     with watch("measuring", progress) as advance:
         assessment = measure(
             pairs,
@@ -193,17 +192,18 @@ def _order_of(original: pa.Array, released: pa.Array) -> Sequence[str] | None:
     return order if known else None
 
 
-def _counted(table: Opened, labels: NDArray[np.int64], confidential: Sequence[str]) -> Counts:
-    """What classes give away of confidential columns."""
-    columns = {name: table.frame.column(name) for name in confidential}
+def _counted(
+    table: Opened, names: Sequence[str], confidential: Sequence[str]
+) -> tuple[NDArray[np.int64], Counts]:
+    """The class of each record, and what classes give away of confidential columns."""
+    columns = {name: table.frame.column(name) for name in (*names, *confidential)}
     secrets = []
-    for name, array in columns.items():
-        observed = ObservedSecret(name, array.type, table.origin)
-        observed.add(array)
+    for name in confidential:
+        observed = ObservedSecret(name, columns[name].type, table.origin)
+        observed.add(columns[name])
         secret = observed.secret()
         if secret is None:
             raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
         secrets.append(secret)
-    counting = Counting(Wanted(tuple(secrets), tuple(map(disclosure, columns))))
-    counting.whole(pa.table(columns), labels)
-    return counting.found
+    counting = Counting(Wanted(tuple(secrets), tuple(map(disclosure, confidential))))
+    return counting.whole(pa.table(columns), names), counting.found

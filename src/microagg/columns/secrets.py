@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from microagg.columns.kinds import kinds_of_text
 from microagg.columns.text import is_text, read_text, without_views
-from microagg.measure.anonymity import AmongAll
+from microagg.measure.anonymity import AmongAll, summed_by
 from microagg.table.checks import plain
 from microagg.table.opening import Origin
 
@@ -152,6 +152,36 @@ def _where_null(array: pa.Array) -> NDArray[np.bool_]:
     return missing
 
 
+def counted_at_once(secret: Secret, entries: pa.Array) -> tuple[AmongAll, NDArray[np.int64]]:
+    """How often each value occurs in a whole column, and the rank of every entry."""
+    present, words = entries.drop_null(), np.zeros(0, np.int64)
+    if secret.is_number and len(present[:_LOOKED_AT_FIRST].unique()) > _LOOKED_AT_FIRST // 2:
+        words, there = np.unique(present.to_numpy(), return_inverse=True)
+    else:
+        encoded = present.dictionary_encode()
+        order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+        there = np.argsort(order)[encoded.indices.to_numpy()]
+        if secret.is_number:
+            words = encoded.dictionary.to_numpy()[order]
+    among_all = _among_all(secret, np.bincount(there), entries.null_count, words)
+    if not entries.null_count:
+        return among_all, there
+    ranks = np.zeros(len(entries), np.int64)
+    ranks[~_where_null(entries)] = there + 1
+    return among_all, ranks
+
+
+def _among_all(
+    secret: Secret, counts: NDArray[np.int64], missing: int, words: NDArray[np.int64]
+) -> AmongAll:
+    gap = [missing] if missing else []
+    return AmongAll(
+        np.concatenate([gap, counts]).astype(np.int64),
+        secret.ordered,
+        lambda: np.concatenate([[np.nan] * len(gap), secret.numbers(words)]),
+    )
+
+
 class SeenValues:
     """The different values of a confidential column as they come, and how often each does.
 
@@ -197,37 +227,28 @@ class SeenValues:
     def among_all(self) -> AmongAll:
         """How often each value occurs, now that every one was counted."""
         self._settle()
-        counts, values = self._counts, self._words
+        counts = self._counts
         if not self.secret.is_number:
-            order = np.array(
-                sorted(range(len(self._texts)), key=list(self._texts).__getitem__), int
-            )
-            counts, self._ranks = counts[order], np.argsort(order)
-        gap = [self._missing] if self._missing else []
-        return AmongAll(
-            np.concatenate([gap, counts]).astype(np.int64),
-            self.secret.ordered,
-            lambda: np.concatenate([[np.nan] * len(gap), self.secret.numbers(values)]),
-        )
+            texts = list(self._texts)
+            order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+            self._ranks, counts = np.argsort(order), counts[order]
+        return _among_all(self.secret, counts, self._missing, self._words)
 
-    def ranks(
-        self, codes: NDArray[np.int64], missing: NDArray[np.bool_] | None
-    ) -> NDArray[np.int64]:
+    def ranks(self, codes: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Where values stand among all that `among_all` told of."""
         if self.secret.is_number:
-            ranks = np.searchsorted(self._words, codes)
+            # In order they are looked up where the last one was.
+            order, ranks = np.argsort(codes), np.empty_like(codes)
+            ranks[order] = np.searchsorted(self._words, codes[order])
         else:
             ranks = np.append(self._ranks, 0)[codes]
         if self._missing:
             ranks += 1
-            if missing is not None:
-                ranks[missing] = 0
+            ranks[missing] = 0
         return ranks
 
     def _settle(self) -> None:
         if self._waiting:
             words, counts = zip((self._words, self._counts), *self._waiting, strict=True)
             self._waiting = []
-            self._words, places = np.unique(np.concatenate(words), return_inverse=True)
-            self._counts = np.zeros(self._words.size, np.int64)
-            np.add.at(self._counts, places, np.concatenate(counts))
+            self._words, self._counts = summed_by(np.concatenate(words), np.concatenate(counts))

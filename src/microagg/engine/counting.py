@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.columns.secrets import Secret, SeenValues
+from microagg.columns.secrets import Secret, SeenValues, counted_at_once
+from microagg.kernels.threads import run_both
 from microagg.measure.anonymity import AmongAll, ClassCount, WithinClasses
+from microagg.table.classes import class_of
 from microagg.table.classes_in_parts import WholeClasses
 from microagg.table.frames import in_one_piece
 
@@ -68,15 +70,20 @@ class Counting:
                 self.add(place, part.labels, codes, missing, part.weights)
             yield part
 
-    def whole(self, table: pa.Table, labels: NDArray[np.int64]) -> None:
-        """Count a table whose classes are known."""
-        for place, values in enumerate(self.seen):
-            entries = values.secret.entries(in_one_piece(table[values.secret.name]))
-            missing = None
-            if entries.null_count:
-                missing = entries.is_null().to_numpy(zero_copy_only=False)
-            codes = values.add(entries)
-            self._add(values.among_all(), place, labels, codes, missing, None)
+    def whole(self, table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
+        """Count a whole table; the class of each record, by the columns named."""
+        found: list[NDArray[np.int64]] = []
+        ranked: list[tuple[AmongAll, NDArray[np.int64]]] = []
+
+        def rank() -> None:
+            for secret in self._wanted.columns:
+                entries = secret.entries(in_one_piece(table[secret.name]))
+                ranked.append(counted_at_once(secret, entries))
+
+        run_both(lambda: found.append(class_of(table, names)), rank)
+        for place, (among_all, ranks) in enumerate(ranked):
+            self._count(place, WithinClasses(among_all, found[0], ranks))
+        return found[0]
 
     def add(
         self,
@@ -89,7 +96,8 @@ class Counting:
         """Count a column of some whole classes, once all values were seen."""
         if self._among_all is None:
             self._among_all = [values.among_all() for values in self.seen]
-        self._add(self._among_all[place], place, labels, codes, missing, weights)
+        ranks = self.seen[place].ranks(codes, missing)
+        self._count(place, WithinClasses(self._among_all[place], labels, ranks, weights))
 
     def merge(self, counts: Counts) -> None:
         """Take what somebody else counted on other classes."""
@@ -97,19 +105,9 @@ class Counting:
             if count.key in counts:
                 self._take(count, counts[count.key])
 
-    def _add(
-        self,
-        among_all: AmongAll,
-        place: int,
-        labels: NDArray[np.int64],
-        codes: NDArray[np.int64],
-        missing: NDArray[np.bool_] | None,
-        weights: NDArray[np.int64] | None,
-    ) -> None:
-        values = self.seen[place]
-        within = WithinClasses(among_all, labels, values.ranks(codes, missing), weights)
+    def _count(self, place: int, within: WithinClasses) -> None:
         for count in self._wanted.counts:
-            if count.column == values.secret.name:
+            if count.column == self.seen[place].secret.name:
                 self._take(count, count.of(within))
 
     def _take(self, count: ClassCount, found: Any) -> None:

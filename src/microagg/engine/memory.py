@@ -165,11 +165,9 @@ class Memory:
 
 
 def _counted(table: pa.Table, released: _Released, wanted: Wanted) -> tuple[Classes, Counts]:
-    labels = class_of(table, released.counted)
-    classes = classes_by(labels, released.entities)
     counting = Counting(wanted)
-    counting.whole(table, labels)
-    return classes, counting.found
+    labels = counting.whole(table, released.counted)
+    return classes_by(labels, released.entities), counting.found
 
 
 @contextmanager

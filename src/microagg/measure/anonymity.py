@@ -13,6 +13,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.kernels.compiling import kernel
+
+
+def summed_by(keys: NDArray, weights: NDArray[np.int64]) -> tuple[NDArray, NDArray[np.int64]]:
+    """The different keys, ascending, and the sum of the weights of each."""
+    order = np.argsort(keys)
+    keys = keys[order]
+    starts = np.flatnonzero(np.concatenate([keys[:1] == keys[:1], keys[1:] != keys[:-1]]))
+    return keys[starts], np.add.reduceat(weights[order], starts)
+
 
 @dataclass(frozen=True, eq=False)
 class AmongAll:
@@ -48,7 +58,7 @@ class WithinClasses:
     """How often each value of a confidential column occurs in each of some whole classes.
 
     groups, ranks, counts: which ranks occur in which class, and how often; by class, then by rank.
-    sizes: how many records each class has. O(n log n) time.
+    sizes: how many records each class has; firsts: where each begins. O(n log n) time.
     """
 
     def __init__(
@@ -59,16 +69,20 @@ class WithinClasses:
         weights: NDArray[np.int64] | None = None,
     ) -> None:
         """labels: the class, 0 to g - 1, of each record or line of weights[i] equal ones."""
-        self.among_all, m = among_all, among_all.counts.size
-        keys = labels * m + ranks
-        if weights is None:
-            keys, self.counts = np.unique(keys, return_counts=True)
+        self.among_all, m, n = among_all, among_all.counts.size, labels.size
+        if m <= 4 * n:
+            order = _sorted_by(ranks, m, np.arange(n))
+            order = _sorted_by(labels, int(labels.max()) + 1, order)
         else:
-            order = np.argsort(keys, kind="stable")
-            keys = keys[order]
-            starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-            keys, self.counts = keys[starts], np.add.reduceat(weights[order], starts)
-        self.groups, self.ranks = keys // m, keys % m
+            order = np.argsort(labels * m + ranks)
+        labels, ranks = labels[order], ranks[order]
+        differ = (labels[1:] != labels[:-1]) | (ranks[1:] != ranks[:-1])
+        starts = np.flatnonzero(np.concatenate([[True], differ]))
+        self.groups, self.ranks = labels[starts], ranks[starts]
+        if weights is None:
+            self.counts = np.diff(np.append(starts, n))
+        else:
+            self.counts = np.add.reduceat(weights[order], starts)
         self.firsts = np.flatnonzero(np.concatenate([[True], np.diff(self.groups) > 0]))
         self.sizes = np.add.reduceat(self.counts, self.firsts)
 
@@ -125,6 +139,21 @@ class WithinClasses:
         return np.clip(distances / max(1, m - 1), 0.0, 1.0)
 
 
+@kernel
+def _sorted_by(keys, kinds, order):
+    """Rows sorted by whole numbers below `kinds`; equal ones stay in the order they are in."""
+    starts = np.zeros(kinds + 1, np.int64)
+    for i in range(keys.size):
+        starts[keys[i] + 1] += 1
+    for kind in range(kinds):
+        starts[kind + 1] += starts[kind]
+    after = np.empty_like(order)
+    for row in order:
+        after[starts[keys[row]]] = row
+        starts[keys[row]] += 1
+    return after
+
+
 @dataclass(frozen=True)
 class Summary:
     """A figure of every class, in short: all but the extremes are exact to six digits."""
@@ -158,11 +187,9 @@ class Spread:
 
     def merge(self, other: Self) -> Self:
         """With the classes of another."""
-        figures, places = np.unique(
-            np.concatenate([self.figures, other.figures]), return_inverse=True
+        figures, times = summed_by(
+            np.concatenate([self.figures, other.figures]), np.concatenate([self.times, other.times])
         )
-        times = np.zeros(figures.size, np.int64)
-        np.add.at(times, places, np.concatenate([self.times, other.times]))
         least, largest = min(self.least, other.least), max(self.largest, other.largest)
         return type(self)(least, largest, figures, times)
 
