@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.reading import Reading
-from microagg.columns.secrets import ObservedSecret
+from microagg.columns.secrets import ObservedSecret, Room
 from microagg.engine.counting import Counting, Wanted
 from microagg.measure.anonymity import ClassCount, disclosure
 from microagg.table.classes_in_parts import classes_in_parts, classes_of
@@ -85,7 +85,7 @@ def test_every_kind_in_parts_as_a_whole_as_defined(tmp_path, kind, limits):
         assert wanted.secrets[0].ordered == ordered
         whole = Counting(wanted)
         labels = whole.whole(table, ["known", "other"])
-        parts = Counting(wanted)
+        parts = Counting(wanted, Room(tmp_path, most=2))
         batches = parts.coded(table.to_batches(max_chunksize=11), ["known", "other"])
         made = classes_in_parts(
             batches, ["known", "other"], parts.values, len(rows), tmp_path, **limits
@@ -104,6 +104,22 @@ def test_every_kind_in_parts_as_a_whole_as_defined(tmp_path, kind, limits):
         assert one.alone == measures.alone(ranks, labels.tolist())
 
     check()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_different_numbers_are_held_in_files(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pa.table({"known": rng.integers(0, 50, 5000), "secret": rng.normal(size=5000).round(3)})
+    wanted = wanted_for(table["secret"].combine_chunks(), True)
+    whole, parts = Counting(wanted), Counting(wanted, Room(tmp_path, most=300))
+    whole.whole(table, ["known"])
+    batches = parts.coded(table.to_batches(max_chunksize=400), ["known"])
+    classes_of(parts.through(classes_in_parts(batches, ["known"], parts.values, 5000, tmp_path)))
+    [seen] = parts.seen
+    assert isinstance(seen.among_all().counts, np.memmap)
+    assert parts.found["spread", "secret"] == whole.found["spread", "secret"]
+    one, other = (each.found["disclosure", "secret"].to_dict() for each in (whole, parts))
+    assert one == other
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,7 +4,9 @@ Unlike columns that are protected, they need no place and no centre: values are 
 some have an order. Having no value, or NaN, is one value more, below all others.
 """
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -163,7 +165,7 @@ def counted_at_once(secret: Secret, entries: pa.Array) -> tuple[AmongAll, NDArra
         there = np.argsort(order)[encoded.indices.to_numpy()]
         if secret.is_number:
             words = encoded.dictionary.to_numpy()[order]
-    among_all = _among_all(secret, np.bincount(there), entries.null_count, words)
+    among_all = _among_all(secret, np.bincount(there), entries.null_count, words, Room())
     if not entries.null_count:
         return among_all, there
     ranks = np.zeros(len(entries), np.int64)
@@ -171,30 +173,54 @@ def counted_at_once(secret: Secret, entries: pa.Array) -> tuple[AmongAll, NDArra
     return among_all, ranks
 
 
+@dataclass(frozen=True)
+class Room:
+    """Where whole numbers are held: more than so many in a file that nobody sees, if a folder may
+    hold it, and in memory otherwise."""
+
+    folder: Path | None = None
+    most: int = 1 << 22
+
+    def __call__(self, size: int) -> NDArray[np.int64]:
+        """An array of so many."""
+        if self.folder is None or size <= self.most:
+            return np.empty(size, np.int64)
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            return np.memmap(file, np.int64, "w+", shape=(size,))
+
+
 def _among_all(
-    secret: Secret, counts: NDArray[np.int64], missing: int, words: NDArray[np.int64]
+    secret: Secret, counts: NDArray[np.int64], missing: int, words: NDArray[np.int64], room: Room
 ) -> AmongAll:
-    gap = [missing] if missing else []
+    gap = int(missing > 0)
+    every = room(gap + counts.size)
+    every[:gap], every[gap:] = missing, counts
     return AmongAll(
-        np.concatenate([gap, counts]).astype(np.int64),
+        every,
         secret.ordered,
-        lambda: np.concatenate([[np.nan] * len(gap), secret.numbers(words)]),
+        lambda: np.concatenate([[np.nan] * gap, secret.numbers(words)]),
+        room,
     )
+
+
+# Different values, ascending, and how often each occurs.
+_Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class SeenValues:
     """The different values of a confidential column as they come, and how often each does.
 
-    Memory for the different values.
+    Memory for the different texts; of numbers for as many as there is room for.
     """
 
-    def __init__(self, secret: Secret) -> None:
-        self.secret = secret
+    def __init__(self, secret: Secret, room: Room) -> None:
+        self.secret, self._room = secret, room
         self._missing = 0
         # Of whole numbers: the different ones, ascending. Of bytes: the number of each.
         self._words, self._texts = np.zeros(0, np.int64), dict[bytes, int]()
         self._counts = self._ranks = np.zeros(0, np.int64)
-        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._waiting: list[_Counted] = []
+        self._full: list[_Counted] = []
 
     def add(self, entries: pa.Array) -> NDArray[np.int64]:
         """Count entries, as `Secret.entries` gives them; as whole numbers, any where missing."""
@@ -227,12 +253,14 @@ class SeenValues:
     def among_all(self) -> AmongAll:
         """How often each value occurs, now that every one was counted."""
         self._settle()
+        if self._full:
+            self._words, self._counts = self._merged()
         counts = self._counts
         if not self.secret.is_number:
             texts = list(self._texts)
             order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
             self._ranks, counts = np.argsort(order), counts[order]
-        return _among_all(self.secret, counts, self._missing, self._words)
+        return _among_all(self.secret, counts, self._missing, self._words, self._room)
 
     def ranks(self, codes: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Where values stand among all that `among_all` told of."""
@@ -252,3 +280,31 @@ class SeenValues:
             words, counts = zip((self._words, self._counts), *self._waiting, strict=True)
             self._waiting = []
             self._words, self._counts = summed_by(np.concatenate(words), np.concatenate(counts))
+        if self._room.folder is not None and self._words.size > self._room.most:
+            held = self._room(self._words.size), self._room(self._words.size)
+            held[0][:], held[1][:] = self._words, self._counts
+            self._full.append(held)
+            self._words = self._counts = np.zeros(0, np.int64)
+
+    def _merged(self) -> "_Counted":
+        """All that was put away, range by range of values, few of which are in memory at a time."""
+        runs = [*self._full, (self._words, self._counts)]
+        self._full, size = [], sum(words.size for words, _ in runs)
+        step = max(1, self._room.most // len(runs))
+        borders = np.unique(np.concatenate([words[::step] for words, _ in runs]))
+        ends = [np.append(np.searchsorted(words, borders[1:]), words.size) for words, _ in runs]
+        starts, done = [0] * len(runs), 0
+        all_words, all_counts = self._room(size), self._room(size)
+        for ended in zip(*ends, strict=True):
+            ranges = [slice(*ends) for ends in zip(starts, ended, strict=True)]
+            some = [
+                (words[part], counts[part])
+                for (words, counts), part in zip(runs, ranges, strict=True)
+            ]
+            words, counts = summed_by(*(np.concatenate(each) for each in zip(*some, strict=True)))
+            all_words[done : done + words.size], all_counts[done : done + words.size] = (
+                words,
+                counts,
+            )
+            starts, done = list(ended), done + words.size
+        return all_words[:done], all_counts[:done]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.columns.secrets import Secret, SeenValues, counted_at_once
+from microagg.columns.secrets import Room, Secret, SeenValues, counted_at_once
 from microagg.kernels.threads import run_both
 from microagg.measure.anonymity import AmongAll, ClassCount, WithinClasses
 from microagg.table.classes import class_of
@@ -42,9 +42,10 @@ class Counting:
     values: the names under which `coded` adds the columns.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Wanted, room: Room | None = None) -> None:
+        """room: where many different numbers are held, if not in memory."""
         self._wanted = wanted
-        self.seen = [SeenValues(secret) for secret in wanted.columns]
+        self.seen = [SeenValues(secret, room or Room()) for secret in wanted.columns]
         self.values = [f"\0{values.secret.name}" for values in self.seen]
         self.found: Counts = {}
         self._among_all: list[AmongAll] | None = None

@@ -30,12 +30,14 @@ class AmongAll:
 
     counts: by rank, none of which is 0; having no value is one more, of the lowest rank.
     ordered: whether values have an order; ranks are only names otherwise.
-    values: tells the number that each rank stands for, NaN for no value.
+    values: tells the number that each rank stands for, NaN for no value. room: gives an array of so
+    many whole numbers, which need not be in memory.
     """
 
     counts: NDArray[np.int64]
     ordered: bool = True
     values: Callable[[], NDArray[np.float64]] | None = None
+    room: Callable[[int], NDArray[np.int64]] = lambda size: np.empty(size, np.int64)
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
@@ -46,12 +48,15 @@ class AmongAll:
     @cached_property
     def up_to(self) -> NDArray[np.int64]:
         """How many records have a value of each rank or a lower one."""
-        return np.cumsum(self.counts)
+        return np.cumsum(self.counts, out=self.room(self.counts.size))
 
     @cached_property
-    def summed(self) -> NDArray[np.float64]:
+    def summed(self) -> NDArray[np.int64]:
         """The sum of `up_to` over the ranks below each, and over all."""
-        return np.concatenate([[0.0], np.cumsum(self.up_to)])
+        summed = self.room(self.counts.size + 1)
+        summed[0] = 0
+        np.cumsum(self.up_to, out=summed[1:])
+        return summed
 
 
 class WithinClasses:

@@ -21,6 +21,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
+from microagg.columns.secrets import Room
 from microagg.engine.block import group_cell
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.disk.ahead import read_ahead
@@ -250,7 +251,7 @@ class Disk:
     def _counted(
         self, batches: Iterator[pa.RecordBatch], plan: Plan, wanted: Wanted, advance: Advance
     ) -> tuple[Classes, Counts]:
-        counting, rows = Counting(wanted), plan.rows - plan.dropped
+        counting, rows = Counting(wanted, Room(self._work.folder)), plan.rows - plan.dropped
         with self._work.failures_named():
             parts = classes_in_parts(
                 counting.coded(batches, plan.counted),
