@@ -59,8 +59,8 @@ def measures_page() -> str:
         "`microagg.assess` gives all of them;\nthe report shows them. x is an original value, x' "
         "the released one, sigma the original deviation.\n\n"
         "Figures of confidential columns are counted on all records of the release, class by "
-        "class: records that\nshare their quasi-identifiers, and their strata. No value, which NaN is "
-        "too, counts as a value of its own,\nbelow all others. Numbers, dates and times have an "
+        "class: records that\nshare their quasi-identifiers, and their strata. No value, which NaN "
+        "is too, counts as a value of its own,\nbelow all others. Numbers, dates and times have an "
         "order, and so has text that is nothing but such; all\nelse has none.\n"
     )
     for group in dict.fromkeys(figure.group for figure in FIGURES):
