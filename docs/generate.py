@@ -57,7 +57,11 @@ def measures_page() -> str:
     text = (
         "# Measures\n\nMade by `docs/generate.py` from the measures themselves. "
         "`microagg.assess` gives all of them;\nthe report shows them. x is an original value, x' "
-        "the released one, sigma the original deviation.\n"
+        "the released one, sigma the original deviation.\n\n"
+        "Figures of confidential columns are counted on all records of the release, class by "
+        "class: records that\nshare their quasi-identifiers, and their strata. No value, which NaN "
+        "is too, counts as a value of its own,\nbelow all others. Numbers, dates and times have an "
+        "order, and so has text that is nothing but such; all\nelse has none.\n"
     )
     for group in dict.fromkeys(figure.group for figure in FIGURES):
         text += (

@@ -55,7 +55,7 @@ def test_figures_are_those_of_the_measures():
     release = released(table, NUMBERS)
     found = microagg.assess(table, release, confidential=["illness", "cost"])
     expected = judge(Evidence(numbers=paired(numbers(table), numbers(release))))
-    others = ("k", "unique_records", "diversity", "closeness")
+    others = ("k", "unique_records", "diversity", "closeness", "attribute_disclosure")
     assert found.figures.keys() == {*expected, *others}
     same_figures({name: found.figures[name] for name in expected}, expected)
     assert found.columns == tuple(NUMBERS)
@@ -71,16 +71,13 @@ def test_figures_are_those_of_the_measures():
     labels = pd.factorize(pd.Series(rows))[0]
     codes = pd.factorize(table["illness"])[0]
     illness = found.confidential["illness"]
-    assert (
-        illness["diversity"]["distinct"]["least"]
-        == counts_of(codes, labels).diversity().distinct.least
-    )
-    apart = counts_of(codes, labels, ordered=False).closeness()
+    assert illness["diversity"]["distinct"]["least"] == counts_of(codes, labels).distinct.least
+    apart = counts_of(codes, labels, ordered=False).distance
     assert illness["closeness"]["largest"] == pytest.approx(apart.largest)
     assert found.figures["diversity"]["illness"] == illness["diversity"]["distinct"]["least"]
     assert found.figures["closeness"]["illness"] == illness["closeness"]["largest"]
     assert found.confidential["cost"]["closeness"]["largest"] == pytest.approx(
-        counts_of(table["cost"].to_numpy(), labels).closeness().largest
+        counts_of(table["cost"].to_numpy(), labels).distance.largest
     )
 
 

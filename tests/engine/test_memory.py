@@ -13,6 +13,7 @@ from microagg.base.errors import InputError
 from microagg.base.progress import silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
+from microagg.engine.counting import Wanted
 from microagg.engine.memory import Memory, _Original
 from microagg.engine.plan import make_plan
 from microagg.engine.profile import Profile
@@ -100,7 +101,7 @@ def test_entities_stay_together_in_cells():
     assert plan.n_cells > 2
     assert all(len(each) == 1 for each in naive.groups_of_each(labels, who).values())
     assert min(naive.units_in_groups(labels, who)) >= 4
-    assert engine.recount(None, silent).classes.k >= 4
+    assert engine.recount(None, Wanted(), silent).classes.k >= 4
     assert engine.count(plan, silent).sum() == np.unique(who).size
 
 
@@ -114,7 +115,7 @@ def test_strata_count_entities():
     engine, plan = done(table, small_strata="drop", **wanted)
     assert engine.data.num_rows == engine.partition.labels.size == 51
     assert (plan.small, plan.dropped) == (1, 9)
-    assert engine.recount(None, silent).classes.k >= 4
+    assert engine.recount(None, Wanted(), silent).classes.k >= 4
 
 
 def test_entities_that_make_no_sense_are_refused():
@@ -169,7 +170,7 @@ def test_it_is_counted_as_it_will_be_written():
     table = nasty(600)
     engine, plan = done(table)
     sizes = engine.data.group_by(list(KINDS)).aggregate([([], "count_all")])["count_all"]
-    recount = engine.recount(None, silent)
+    recount = engine.recount(None, Wanted(), silent)
     assert recount.classes.k == min(sizes.to_pylist()) >= plan.recipe.k
     assert recount.classes.count == len(sizes)
     assert recount.complete is None

@@ -3,13 +3,13 @@ import pytest
 
 import microagg
 from microagg.measure import evidence as module
-from microagg.measure.anonymity import ConfidentialCounts
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
 from microagg.measure.interval import interval_disclosure, satisfaction
 from microagg.measure.linkage import link
 from microagg.measure.probabilistic_loss import probabilistic_loss
 from microagg.measure.statistics import paired
+from tests.measure.test_anonymity import counts_of
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def tables():
 def test_every_figure_whose_needs_are_met(tables):
     X, R, groups = tables
     pair = paired(X, R)
-    counts = ConfidentialCounts(np.arange(60) % 7, groups.labels)
+    counts = counts_of(np.arange(60) % 7, groups.labels)
     everything = Evidence(
         numbers=pair,
         k=4,
@@ -34,7 +34,11 @@ def test_every_figure_whose_needs_are_met(tables):
     assert judge(Evidence()) == {}
     assert "satisfaction" not in judge(Evidence(numbers=pair))
     assert judge(Evidence(k=4, unique=0)) == {"k": 4, "unique_records": 0}
-    assert judge(Evidence(confidential={"illness": counts})).keys() == {"diversity", "closeness"}
+    assert judge(Evidence(confidential={"illness": counts})).keys() == {
+        "diversity",
+        "closeness",
+        "attribute_disclosure",
+    }
 
 
 def test_work_is_shared_without_changing_it(tables, monkeypatch):

@@ -92,6 +92,14 @@ def diversity(values, labels):
     return found
 
 
+def alone(values, labels):
+    """How many records are in a group that has one value only."""
+    return sum(
+        len({v for v, other in zip(values, labels, strict=True) if other == label}) == 1
+        for label in labels
+    )
+
+
 def closeness(values, labels, ordered):
     """The distance of each group from all."""
     n, distinct = len(values), sorted(set(values))

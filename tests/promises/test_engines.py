@@ -51,6 +51,12 @@ FEATURES = {
     },
     "weights of columns": {"attribute_weights": {"number": 5.0, "word": 0.0}, **CELLS},
     "several confidential columns": {"confidential": ["illness", "note", "weight"], **CELLS},
+    "confidential columns of every kind": {
+        "quasi_identifiers": ["number"], "orders": {}, "method": "auto", "k": 3,
+        "confidential": ["note", "weight", "year", "even", "class", "moment", "money", "digits",
+                         "date", "flag", "whole", "word"],
+    },
+    "confidential strata": {"within": ["region"], "confidential": ["region", "illness"], **CELLS},
     "k of one": {"k": 1},
     "k of all": {"k": 600},
 }  # fmt: skip
@@ -130,6 +136,8 @@ def test_the_same_release_wherever_it_is_made(table, tmp_path, session, feature)
     }
     meant = outcomes["memory"]
     assert meant["certificate"]["verdict"] == "passed"
+    asked = {**SETTINGS, **FEATURES[feature]}["confidential"]
+    assert list(meant["figures"]["confidential"]) == asked
     for engine, found in outcomes.items():
         assert found["certificate"]["where"] == {"engine": engine}
         assert found["rows"].column_names == meant["rows"].column_names

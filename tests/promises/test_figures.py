@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microagg.measure.anonymity import ConfidentialCounts
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
 from microagg.measure.linkage import classes
 from microagg.measure.statistics import paired
+from tests.measure.test_anonymity import counts_of
 from tests.measure.test_linkage import releases
 from tests.naive import measures
 
@@ -22,7 +22,7 @@ def evidence(X, R, confidential, distance=0.1):
     labels = classes(R)
     sizes = np.bincount(labels)
     counts = {
-        name: ConfidentialCounts(confidential, labels, ordered=name == "ordered")
+        name: counts_of(confidential, labels, ordered=name == "ordered")
         for name in ("ordered", "nominal")
     }
     return Evidence(
@@ -170,6 +170,7 @@ def naive(X, R, confidential, distance):
         "disclosure_risk": risk,
         "diversity": [distinct, distinct],
         "closeness": [max(measures.closeness(values, labels, each)) for each in (True, False)],
+        "attribute_disclosure": [100 * measures.alone(values, labels) / len(values)] * 2,
         "loss": mean(losses),
         "loss_attributes": by_column(losses),
         "il1s": measures.il1s(X, R),

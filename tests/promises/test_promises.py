@@ -3,11 +3,18 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import microagg
+from microagg.base.errors import PromiseError
 from microagg.base.recipe import Recipe
 from microagg.engine.protocol import Recount
-from microagg.release.promises import PROMISES, checks
+from microagg.measure.anonymity import ClassCount
+from microagg.release import promises
+from microagg.release.promises import all_promises, checks
+from microagg.release.promises.promise import Promise
 from microagg.table.classes import Classes
 
 RECIPE = Recipe(k=4, quasi_identifiers=["age", "zip"], confidential=["illness"])
@@ -27,7 +34,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("promise", PROMISES, ids=lambda each: each.sentence(RECIPE))
+@pytest.mark.parametrize("promise", all_promises(), ids=lambda each: each.sentence(RECIPE))
 def test_it_is_kept_by_what_was_meant_and_broken_by_something(promise):
     assert promise.is_asked(RECIPE)
     assert promise.sentence(RECIPE)
@@ -38,7 +45,7 @@ def test_it_is_kept_by_what_was_meant_and_broken_by_something(promise):
 
 
 def test_sentences_are_distinct():
-    sentences = [promise.sentence(RECIPE) for promise in PROMISES]
+    sentences = [promise.sentence(RECIPE) for promise in all_promises()]
     assert len(set(sentences)) == len(sentences)
 
 
@@ -55,3 +62,33 @@ def test_before_anything_is_written_only_what_can_be_told_is_told():
     ]
     entities = Recipe(k=4, quasi_identifiers=["age"], entity="who")
     assert "entities" in checks(entities, Recount(KEPT.classes))[0].promise
+
+
+def commonest(within):
+    """The largest share that one value has of a class."""
+    return float((within.counts / within.sizes[within.groups]).max())
+
+
+NEW = Promise(
+    lambda _: "no class has more than half of its records in one illness",
+    lambda _, recount: recount.counts["commonest", "illness"] <= 0.5,
+    counts=lambda _: [ClassCount("commonest", "illness", commonest, max)],
+)
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_promise_brings_its_own_count(tmp_path, monkeypatch, engine):
+    monkeypatch.setattr(promises, "all_promises", lambda: (*all_promises(), NEW))
+    known = np.arange(40) // 4
+    for illness, is_kept in ((np.arange(40) % 2, True), (np.arange(40) % 3, True), (known, False)):
+        table = pa.table({"known": known, "illness": illness})
+        pq.write_table(table, tmp_path / "in.parquet")
+        settings = {"k": 4, "quasi_identifiers": "known", "confidential": "illness"}
+        with microagg.protect(tmp_path / "in.parquet", engine=engine, **settings) as release:
+            assert release.certificate.passed == is_kept
+            if is_kept:
+                release.write(tmp_path / "out.parquet", force=True)
+            else:
+                with pytest.raises(PromiseError, match="more than half of its records"):
+                    release.write(tmp_path / "other.parquet")
+    assert not (tmp_path / "other.parquet").exists()

@@ -764,10 +764,8 @@ def test_nothing_is_counted_twice(tmp_path, monkeypatch):
     from microagg.engine import memory
 
     counted, added = [], []
-    count, add = memory.count_classes, Tally.add
-    monkeypatch.setattr(
-        memory, "count_classes", lambda *given: counted.append(given) or count(*given)
-    )
+    count, add = memory.classes_by, Tally.add
+    monkeypatch.setattr(memory, "classes_by", lambda *given: counted.append(given) or count(*given))
     monkeypatch.setattr(Tally, "add", lambda *given: added.append(given) or add(*given))
     release = microagg.protect(mixed(), **RECIPE, progress=False)
     release.write(tmp_path / "release.csv")

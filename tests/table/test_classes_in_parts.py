@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
-from microagg.table import classes
-from microagg.table.classes import count_classes, count_classes_in_parts
+from microagg.table import classes_in_parts as classes
+from microagg.table.classes import count_classes
+from microagg.table.classes_in_parts import count_classes_in_parts
 from tests.table.test_classes import each_size
 
 NAN = float("nan")
@@ -89,7 +90,7 @@ def test_as_in_memory(tmp_path, limits):
 @pytest.mark.parametrize("most", [1, 2, 40])
 @small
 def test_equal_hashes_of_different_records(tmp_path, monkeypatch, most, limits):
-    def weak(entries, hashes):
+    def weak(entries, _words, hashes):
         hashes[:] = (entries[:, 1].view(np.uint64) % np.uint64(most)) << np.uint64(55)
 
     monkeypatch.setattr(classes, "hash_lines", weak)
@@ -112,13 +113,13 @@ def test_many_columns_have_more_masks(tmp_path):
 
 def test_files_stay_small_where_a_class_is_large(tmp_path, monkeypatch):
     largest = []
-    collapsed = classes._collapsed
+    collapsed = classes._Lines.collapsed
 
-    def watched(entries, bits=0):
+    def watched(self, entries, bits=0):
         largest.append(len(entries))
-        return collapsed(entries, bits)
+        return collapsed(self, entries, bits)
 
-    monkeypatch.setattr(classes, "_collapsed", watched)
+    monkeypatch.setattr(classes._Lines, "collapsed", watched)
     table = pa.table({"x": np.arange(300_000) % 3})
     batches = table.to_batches()
     counted = count_classes_in_parts(batches, ["x"], 300_000, tmp_path, file_bytes=1 << 16)

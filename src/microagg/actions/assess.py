@@ -12,10 +12,12 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
 from microagg.columns.coded import Coded, encode
-from microagg.columns.summary import understood
+from microagg.columns.secrets import ObservedSecret
+from microagg.engine.counting import Counting, Counts, Wanted
+from microagg.measure.anonymity import disclosure
 from microagg.release.assessment import Assessment, measure
 from microagg.table.checks import fingerprint
-from microagg.table.classes import Classes, class_of
+from microagg.table.classes import classes_by
 from microagg.table.opening import Opened, check_columns, open_table
 
 
@@ -59,14 +61,12 @@ def assess(
     pairs = [
         tables.coded(name, (kinds or {}).get(name), (orders or {}).get(name)) for name in names
     ]
-    labels = class_of(pa.table([after.frame.column(name) for name in names], names), names)
+    labels, counts = _counted(after, names, confidential)
     with watch("measuring", progress) as advance:
-        return measure(
+        assessment = measure(
             pairs,
-            Classes.of(np.bincount(labels)),
-            labels,
             rows_original=before.frame.rows,
-            confidential=[_understood(after, name) for name in confidential],
+            rows_released=after.frame.rows,
             known=known,
             sd=sd,
             distance=distance,
@@ -74,6 +74,7 @@ def assess(
             advance=advance,
             notes=(*before.notes, *after.notes),
         )
+    return assessment.counted(classes_by(labels), counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +193,18 @@ def _order_of(original: pa.Array, released: pa.Array) -> Sequence[str] | None:
     return order if known else None
 
 
-def _understood(table: Opened, name: str) -> Coded:
-    column = understood(name, table.frame.column(name), table.origin)
-    if column is None:
-        raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
-    return column
+def _counted(
+    table: Opened, names: Sequence[str], confidential: Sequence[str]
+) -> tuple[NDArray[np.int64], Counts]:
+    """The class of each record, and what classes give away of confidential columns."""
+    columns = {name: table.frame.column(name) for name in (*names, *confidential)}
+    secrets = []
+    for name in confidential:
+        observed = ObservedSecret(name, columns[name].type, table.origin)
+        observed.add(columns[name])
+        secret = observed.secret()
+        if secret is None:
+            raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
+        secrets.append(secret)
+    counting = Counting(Wanted(tuple(secrets), tuple(map(disclosure, confidential))))
+    return counting.whole(pa.table(columns), names), counting.found

@@ -65,7 +65,7 @@ def _judged(engine: Memory, survey: Survey, recipe: Recipe) -> Choice:
     started, compiled = time.perf_counter(), seconds_compiling()
     engine.publish(plan, profile, silent)
     seconds = time.perf_counter() - started - (seconds_compiling() - compiled)
-    figures = assessed(plan, sample, profile, engine.origin, silent).figures
+    figures = assessed(plan, sample, profile, silent).figures
     return Choice(
         asked=recipe.method,
         method=plan.called,

@@ -12,14 +12,17 @@ import microagg
 from microagg.base.progress import watch
 from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.engine.choosing import Where, choose_engine, refuse_large_cells
+from microagg.engine.counting import Wanted
 from microagg.engine.plan import Plan, make_plan
 from microagg.engine.profile import LINKED, Profile
 from microagg.engine.protocol import Engine
 from microagg.grouping.bound.lower_bound import lower_bound
 from microagg.kernels.group_passes import group_scatter
+from microagg.measure.anonymity import disclosure
 from microagg.release.giveaways import giveaways
 from microagg.release.judging import MEASURED, assessed, shown
 from microagg.release.notes import notes_on
+from microagg.release.promises import counts_for
 from microagg.release.release import Release
 
 
@@ -52,7 +55,8 @@ def protect(
         run with the same input and recipe was cut off there.
     master, session: of Spark: the address of a cluster, or a session that runs already; ordered:
         its rows come out in the order of the input, which moves them once more.
-    measures: judge risk and utility for the report: of up to 100,000 records all, else a sample.
+    measures: judge risk and utility for the report: losses, classes and confidential columns on all
+        records, the rest of up to 100,000 records on all, else on a sample.
     prove: spend up to so many seconds to prove how far from the least possible loss the groups are.
     progress: show a bar: True always, False never, None when a terminal watches.
 
@@ -102,7 +106,11 @@ def release_by(
             engine.publish(plan, profile, advance)
         above = _above_optimum(engine, plan, prove, progress) if prove else None
         engine.forget()
-        release = _released(engine, plan, sample, profile, measures, above, told, progress)
+        counts = [*counts_for(plan.recipe)]
+        if measures:
+            counts += map(disclosure, plan.recipe.confidential)
+        wanted = Wanted(survey.secrets(), tuple({count.key: count for count in counts}.values()))
+        release = _released(engine, plan, sample, profile, measures, above, told, wanted, progress)
         unless_done.pop_all()
     return release
 
@@ -115,13 +123,14 @@ def _released(
     measures: bool,
     above: float | None,
     told: list[str],
+    wanted: Wanted,
     progress: bool | None,
 ) -> Release:
     recipe = plan.recipe
     assessment = None
     if measures:
         with watch("measuring", progress) as advance:
-            assessment = assessed(plan, sample, profile, engine.origin, advance)
+            assessment = assessed(plan, sample, profile, advance)
         if profile.satisfaction is not None:
             assessment.figures["satisfaction"] = profile.satisfaction
     facts = {
@@ -147,7 +156,7 @@ def _released(
         "notes": (*engine.notes, *notes_on(plan, profile.dominance), *told),
     }
     pages = shown(plan, sample, profile, engine.origin)
-    return Release(engine, recipe, plan.counted, facts, pages, assessment, progress)
+    return Release(engine, recipe, plan.counted, facts, pages, assessment, wanted, progress)
 
 
 def _above_optimum(engine: Any, plan: Plan, seconds: float, progress: bool | None) -> float:

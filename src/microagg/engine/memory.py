@@ -18,13 +18,14 @@ from microagg.columns.coded import Coded, decode, encode
 from microagg.columns.published import Proximity, centres_of, satisfied, to_digits
 from microagg.engine.block import Block, group_cell
 from microagg.engine.cells import rows_by_cell
+from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
 from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.grouping.constraints import check_entities_within, entity_points
 from microagg.kernels.threads import run_all
-from microagg.table.classes import class_of, count_classes
+from microagg.table.classes import Classes, class_of, classes_by
 from microagg.table.frames import Frame, as_arrow, give_back_memory
 from microagg.table.opening import Opened, Origin, check_columns
 from microagg.table.writing import ReadBack, draft_in_database, write_file
@@ -81,7 +82,7 @@ class Memory:
             with suppress(InputError):
                 if name not in part.schema.names:
                     part = part.append_column(name, original.source.frame.column(name))
-        survey = Survey(self._recipe, part.schema)
+        survey = Survey(self._recipe, part.schema, origin=self.origin)
         survey.add(part, np.arange(self.rows), original.first_rows)
         give_back_memory()
         advance(1.0)
@@ -144,20 +145,22 @@ class Memory:
             advance(1.0)
             yield back
 
-    def recount(self, draft: ReadBack | None, advance: Advance) -> Recount:
+    def recount(self, draft: ReadBack | None, wanted: Wanted, advance: Advance) -> Recount:
         """Count the classes of what was read back."""
         released = self._released
         assert released is not None
         give_back_memory()
         if draft is None:
             frame = Frame(released.data)
-            table = pa.table([frame.column(name) for name in released.counted], released.counted)
-            return Recount(count_classes(table, released.counted, released.entities))
-        classes = None
-        if draft.complete:
-            classes = count_classes(draft.table, released.counted, released.entities)
+            names = dict.fromkeys([*released.counted, *(each.name for each in wanted.columns)])
+            table = pa.table([frame.column(name) for name in names], list(names))
+            classes, counts = _counted(table, released, wanted)
+            return Recount(classes, counts=counts)
+        if not draft.complete:
+            return Recount(None, False, draft.same, draft.sha256)
+        classes, counts = _counted(draft.table, released, wanted)
         advance(1.0)
-        return Recount(classes, draft.complete, draft.same, draft.sha256)
+        return Recount(classes, True, draft.same, draft.sha256, counts)
 
     def close(self) -> None:
         """There is nothing to let go of: what was written stays, what is in memory goes with it."""
@@ -166,6 +169,12 @@ class Memory:
     def _held(self) -> "_Original":
         assert self._original is not None
         return self._original
+
+
+def _counted(table: pa.Table, released: _Released, wanted: Wanted) -> tuple[Classes, Counts]:
+    counting = Counting(wanted)
+    labels = counting.whole(table, released.counted)
+    return classes_by(labels, released.entities), counting.found
 
 
 @contextmanager

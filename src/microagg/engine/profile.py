@@ -25,13 +25,11 @@ _ROWS = 1 << 17
 class Sampled:
     """The records of a sample that stay in the release.
 
-    places: which of the sample they are; after: what they publish, column by column; strata: the
-        strata that they publish, where groups cross them.
+    places: which of the sample they are; after: what they publish, column by column.
     """
 
     places: NDArray[np.int64]
     after: list[Coded]
-    strata: NDArray[np.int64] | None = None
 
 
 class Profile:
@@ -55,7 +53,6 @@ class Profile:
         self._last = row_hashes(rows).max()
         self._places: list[NDArray[np.int64]] = []
         self._after: list[list[Coded]] = []
-        self._strata: list[NDArray[np.int64]] = []
         self.dominance = Dominance(
             [plan.recipe.dominance.get(coding.name, DOMINATES) for coding in plan.codings]
         )
@@ -71,7 +68,7 @@ class Profile:
         fresh = copy.copy(self)
         fresh.tally, fresh.links = copy.deepcopy(self.tally), copy.deepcopy(self.links)
         fresh.dominance = copy.deepcopy(self.dominance)
-        fresh._places, fresh._after, fresh._strata = [], [], []
+        fresh._places, fresh._after = [], []
         return fresh
 
     def add(
@@ -82,8 +79,7 @@ class Profile:
         for start in range(0, rows.size, _ROWS):
             part = slice(start, start + _ROWS)
             then = [column.rows(part) for column in before]
-            strata = None if block.strata is None else block.strata[block.groups.labels[part]]
-            self._add(rows[part], then, block.records(plan, part), strata)
+            self._add(rows[part], then, block.records(plan, part))
         self.dominance.add(block.shares, block.groups.n_groups)
         if self.links is not None:
             self.links.add(block.points(plan), block.groups.sizes)
@@ -95,30 +91,20 @@ class Profile:
         before: Sequence[Coded],
         after: Sequence[Coded],
         dominance: Dominance,
-        strata: NDArray[np.int64] | None = None,
     ) -> None:
-        """The same of records whose groups are not at hand.
-
-        dominance: as it was found when they were; strata: those that they publish.
-        """
-        self._add(rows, before, after, strata)
+        """The same of records whose groups are not at hand; dominance: found when they were."""
+        self._add(rows, before, after)
         self.dominance.merge(dominance)
         if self.links is not None:
             self.links.add(plan.place(after), np.ones(rows.size, np.int64))
 
     def _add(
-        self,
-        rows: NDArray[np.int64],
-        before: Sequence[Coded],
-        after: Sequence[Coded],
-        strata: NDArray[np.int64] | None,
+        self, rows: NDArray[np.int64], before: Sequence[Coded], after: Sequence[Coded]
     ) -> None:
         self.tally.add(before, after)
         there, places = self._sampled(rows)
         self._places.append(places)
         self._after.append([column.rows(there) for column in after])
-        if strata is not None:
-            self._strata.append(strata[there])
 
     def merge(self, other: Self) -> None:
         """What was added to the profile of the next cell."""
@@ -126,7 +112,6 @@ class Profile:
         self.dominance.merge(other.dominance)
         self._places += other._places
         self._after += other._after
-        self._strata += other._strata
         if self.links is not None and other.links is not None:
             self.links.merge(other.links)
 
@@ -135,8 +120,7 @@ class Profile:
         places = np.concatenate(self._places)
         order = np.argsort(places, kind="stable")
         columns = [_joined(parts).rows(order) for parts in zip(*self._after, strict=True)]
-        strata = np.concatenate(self._strata)[order] if self._strata else None
-        return Sampled(places[order], columns, strata)
+        return Sampled(places[order], columns)
 
     def _sampled(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which of some rows are in the sample, and their places there.

@@ -14,6 +14,7 @@ from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
+from microagg.engine.counting import Counts, Wanted
 from microagg.engine.plan import Plan
 from microagg.engine.survey import Survey
 from microagg.table.classes import Classes
@@ -45,12 +46,14 @@ class Recount:
     classes: of records equal in the columns counted; None where these are not all there.
     complete: whether every row and column is there; None before it is written.
     same: by column, whether it holds what was meant.
+    counts: of confidential columns within classes, those that were asked for.
     """
 
     classes: Classes | None
     complete: bool | None = None
     same: dict[str, bool] = field(default_factory=dict)
     sha256: str | None = None
+    counts: Counts = field(default_factory=dict)
 
 
 class Engine(Protocol):
@@ -105,7 +108,7 @@ class Engine(Protocol):
     def write(self, place: Place, advance: Advance) -> AbstractContextManager[Any]:
         """A draft of the release at a place; good until the block ends."""
 
-    def recount(self, draft: Any | None, advance: Advance) -> Recount:
+    def recount(self, draft: Any | None, wanted: Wanted, advance: Advance) -> Recount:
         """Read the draft back and count it; without one, count what would be written."""
 
     def close(self) -> None:

@@ -7,12 +7,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
+from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import encode
 from microagg.columns.coding import Observed
+from microagg.columns.secrets import ObservedSecret, Secret
 from microagg.engine.sample import SAMPLED, Sample
 from microagg.engine.strata import ObservedStrata
 from microagg.table.frames import in_one_piece
+from microagg.table.opening import Origin
+
+_PLAIN = Origin("table", "frame", Reading())
 
 # Enough to see which columns tell each other, few enough to hold all columns of.
 _KEPT = 1 << 14
@@ -25,12 +30,17 @@ class Survey:
     sample: rows with the columns that a release is made from; kept: fewer, with all that stay.
     """
 
-    def __init__(self, recipe: Recipe, schema: pa.Schema, sampled: int = SAMPLED) -> None:
+    def __init__(
+        self, recipe: Recipe, schema: pa.Schema, sampled: int = SAMPLED, origin: Origin = _PLAIN
+    ) -> None:
         self.recipe = recipe
         self.rows = self.units = 0
         self.columns = [
             Observed(name, schema.field(name).type, recipe.kinds.get(name), recipe.orders.get(name))
             for name in recipe.quasi_identifiers
+        ]
+        self.confidential = [
+            ObservedSecret(name, schema.field(name).type, origin) for name in recipe.confidential
         ]
         self.strata = ObservedStrata(recipe.within) if recipe.within else None
         self.sample, self.kept = Sample(sampled), Sample(_KEPT)
@@ -48,7 +58,7 @@ class Survey:
         """
         self.rows += part.num_rows
         self.units += part.num_rows if units is None else units.size
-        for column in self.columns:
+        for column in (*self.columns, *self.confidential):
             column.add(part.column(column.name))
         table = pa.Table.from_batches([part])
         if self.strata is not None:
@@ -65,9 +75,16 @@ class Survey:
         self.weight += other.weight
         for column, theirs in zip(self.columns, other.columns, strict=True):
             column.merge(theirs)
+        for secret, others in zip(self.confidential, other.confidential, strict=True):
+            secret.merge(others)
         if self.strata is not None and other.strata is not None:
             self.strata.merge(other.strata)
         self.kept.merge(other.kept)
+
+    def secrets(self) -> tuple[Secret, ...]:
+        """How confidential columns are read, those that can be counted."""
+        found = (column.secret() for column in self.confidential)
+        return tuple(secret for secret in found if secret is not None)
 
 
 def surveyed_columns(recipe: Recipe) -> list[str]:

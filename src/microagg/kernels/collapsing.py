@@ -6,12 +6,11 @@ from microagg.kernels.compiling import kernel
 
 
 @kernel
-def hash_lines(entries, hashes):
-    """All but the weight; each step maps the hash so far one to one, and stirs every bit."""
-    n, width = entries.shape
-    for i in range(n):
+def hash_lines(entries, words, hashes):
+    """By so many words; each step maps the hash so far one to one, and stirs every bit."""
+    for i in range(len(entries)):
         stirred = np.uint64(0x9E3779B97F4A7C15)
-        for a in range(width - 1):
+        for a in range(words):
             stirred ^= np.uint64(entries[i, a])
             stirred *= np.uint64(0xBF58476D1CE4E5B9)
             stirred ^= stirred >> np.uint64(32)
@@ -28,7 +27,7 @@ def put_rows(keys, mask):
 
 
 @kernel
-def collapse(entries, keys, mask, bits, firsts, weights, counts):
+def collapse(entries, words, keys, mask, bits, firsts, weights, kind_of, counts):
     """Go through runs of one hash; within a run, compare with every kind seen there so far."""
     last = entries.shape[1] - 1
     kinds = 0
@@ -41,9 +40,9 @@ def collapse(entries, keys, mask, bits, firsts, weights, counts):
         while kind < kinds:
             known = firsts[kind]
             a = 0
-            while a < last and entries[row, a] == entries[known, a]:
+            while a < words and entries[row, a] == entries[known, a]:
                 a += 1
-            if a == last:
+            if a == words:
                 break
             kind += 1
         if kind == kinds:
@@ -52,5 +51,6 @@ def collapse(entries, keys, mask, bits, firsts, weights, counts):
             # In two steps: there is no shift by all 64 bits.
             counts[(keys[i] >> np.uint64(1)) >> np.uint64(63 - bits)] += 1
             kinds += 1
+        kind_of[row] = kind
         weights[kind] += entries[row, last]
     return kinds

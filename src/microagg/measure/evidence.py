@@ -7,7 +7,7 @@ from functools import cached_property
 from numpy.typing import ArrayLike
 
 from microagg.base.progress import Advance, silent
-from microagg.measure.anonymity import ConfidentialCounts, Diversity, Summary
+from microagg.measure.anonymity import Disclosure
 from microagg.measure.interval import interval_disclosure
 from microagg.measure.linkage import Linkage, link
 from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
@@ -20,8 +20,8 @@ class Evidence:
 
     numbers: the records that have all numbers before and after (see `paired`).
     k, unique: the size of the smallest class of records that share their released values, and the
-    records that share theirs with nobody. confidential: the counts of each confidential column over
-    the classes.
+    records that share theirs with nobody. confidential: what classes give away of each confidential
+    column.
     distance, importance: what owners ask for (see `satisfaction`).
     sd: how close a released value may not come, in percent (see `interval_disclosure`).
     known: the columns an intruder knows (see `link`). The time goes into linkage, whose share done
@@ -31,7 +31,7 @@ class Evidence:
     numbers: Pair | None = None
     k: int | None = None
     unique: int | None = None
-    confidential: Mapping[str, ConfidentialCounts] | None = None
+    confidential: Mapping[str, Disclosure] | None = None
     distance: ArrayLike | None = None
     importance: ArrayLike = 1.0
     sd: float = 5.0
@@ -79,12 +79,8 @@ class Evidence:
         """PIL and its parts."""
         return probabilistic_loss(self.pair)
 
-    @cached_property
-    def diversities(self) -> dict[str, Diversity]:
-        """Of each confidential column within classes."""
-        return {name: counts.diversity() for name, counts in (self.confidential or {}).items()}
-
-    @cached_property
-    def closenesses(self) -> dict[str, Summary]:
-        """Of each confidential column within classes to that among all."""
-        return {name: counts.closeness() for name, counts in (self.confidential or {}).items()}
+    @property
+    def disclosures(self) -> Mapping[str, Disclosure]:
+        """What classes give away, for figures that need it."""
+        assert self.confidential is not None
+        return self.confidential

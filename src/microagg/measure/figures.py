@@ -138,10 +138,10 @@ FIGURES: tuple[Figure, ...] = (
         "diversity",
         "Diversity",
         "min over classes of the number of different values of a confidential column",
-        "The least number of different values among records that share their released values; "
-        "1 means that a whole class shares one.",
+        "The least number of different values among records that share their released values, no "
+        "value being one of them; 1 means that a whole class shares one.",
         lambda evidence: {
-            name: int(each.distinct.least) for name, each in evidence.diversities.items()
+            name: int(each.distinct.least) for name, each in evidence.disclosures.items()
         },
         better="higher",
         unit="values",
@@ -154,10 +154,22 @@ FIGURES: tuple[Figure, ...] = (
         "max over classes of the distance between the distributions of a confidential column in "
         "the class and among all",
         "How far the distribution in the most unusual class is from that among all: 0 is as among "
-        "all, 1 is as different as can be.",
-        lambda evidence: {name: each.largest for name, each in evidence.closenesses.items()},
+        "all, 1 is as different as can be. Of numbers and dates: the earth mover's distance by "
+        "rank, no value being the lowest; of all else what shares differ by, added up and halved.",
+        lambda evidence: {
+            name: each.distance.largest for name, each in evidence.disclosures.items()
+        },
         unit="",
         range=(0.0, 1.0),
+        needs=("confidential",),
+    ),
+    _risk(
+        "attribute_disclosure",
+        "Attribute disclosure",
+        "100 #{i : the class of i has one single value of a confidential column} / n",
+        "Records in a class that shares one single confidential value: whoever finds the class "
+        "knows it.",
+        lambda evidence: {name: each.percent_alone for name, each in evidence.disclosures.items()},
         needs=("confidential",),
     ),
     _utility(

@@ -1,15 +1,15 @@
 """Every figure of risk and utility of a release."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
-from microagg.measure.anonymity import ConfidentialCounts
+from microagg.engine.counting import Counts
+from microagg.measure.anonymity import Disclosure
 from microagg.measure.change import category_loss, numeric_loss, share_changed
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, Figure, judge, shown
@@ -25,30 +25,55 @@ class Assessment:
     columns: those judged, that others may know. k_found: the least number of records that share
     their values in them. figures: by the names of `microagg.measure.figures`; those that compare
     numbers are of `judged_columns`, over the `judged` records that have all these values before and
-    after. confidential: how diverse each confidential column is within classes, in full.
+    after. confidential: what classes give away of each confidential column, in full. The last seven
+    are counted on the release itself, on all of it.
     """
 
     columns: tuple[str, ...]
     rows_original: int
     rows_released: int
-    k_found: int
-    unique: int
-    classes: int
-    smallest_class: int
-    median_class: float
-    largest_class: int
     information_loss: float
     attribute_losses: dict[str, float]
     attribute_changes: dict[str, float]
     judged: int
     judged_columns: tuple[str, ...]
     figures: dict[str, Any]
-    confidential: dict[str, dict[str, Any]]
     notes: tuple[str, ...] = ()
+    k_found: int = 0
+    unique: int = 0
+    classes: int = 0
+    smallest_class: int = 0
+    median_class: float = 0.0
+    largest_class: int = 0
+    confidential: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def shown(self) -> list[tuple[Figure, str]]:
         """What a person reads of the figures, see `microagg.measure.figures.shown`."""
         return shown(self.figures)
+
+    def counted(self, classes: Classes, counts: Counts) -> Self:
+        """The same with what was counted on the classes of the release."""
+        disclosed: dict[str, Disclosure] = {
+            column: found for (name, column), found in counts.items() if name == "disclosure"
+        }
+        evidence = Evidence(k=classes.k, unique=classes.unique, confidential=disclosed or None)
+        found = judge(evidence)
+        return replace(
+            self,
+            figures={
+                figure.name: {**self.figures, **found}[figure.name]
+                for figure in FIGURES
+                if figure.name in found or figure.name in self.figures
+            },
+            notes=(*self.notes, *filter(None, map(_note, disclosed, disclosed.values()))),
+            k_found=classes.k,
+            unique=classes.unique,
+            classes=classes.count,
+            smallest_class=classes.smallest,
+            median_class=classes.median,
+            largest_class=classes.largest,
+            confidential={name: each.to_dict() for name, each in disclosed.items()},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -74,13 +99,20 @@ class Assessment:
         }
 
 
+def _note(column: str, disclosed: Disclosure) -> str | None:
+    if disclosed.alone == 0:
+        return None
+    return (
+        f"{disclosed.alone} records ({disclosed.percent_alone:.2f} %) are in a class that shares "
+        f"one single value of {column}: whoever finds the class knows it."
+    )
+
+
 def measure(
     pairs: Sequence[tuple[Coded, Coded]],
-    classes: Classes,
-    labels: NDArray[np.int64],
     *,
     rows_original: int,
-    confidential: Sequence[Coded] = (),
+    rows_released: int,
     losses: Mapping[str, float] | None = None,
     changes: Mapping[str, float] | None = None,
     known: Sequence[str] | None = None,
@@ -91,10 +123,9 @@ def measure(
     advance: Advance = silent,
     notes: tuple[str, ...] = (),
 ) -> Assessment:
-    """Every figure of columns before and after, row by row.
+    """Every figure of columns before and after, row by row; see also `Assessment.counted`.
 
-    classes: the classes of released records, and labels: the class of each. confidential: columns
-    of the release. losses, changes: by column, if they were computed before. figures: those wanted.
+    losses, changes: by column, if they were computed before. figures: those wanted.
     """
     if losses is None:
         losses = {after.name: _loss(before, after) for before, after in pairs}
@@ -106,9 +137,6 @@ def measure(
         check_columns(known or (), names)
     evidence = Evidence(
         numbers=numbers,
-        k=classes.k,
-        unique=classes.unique,
-        confidential=_counts(confidential, labels) if confidential else None,
         distance=distance,
         importance=importance,
         sd=sd,
@@ -118,35 +146,15 @@ def measure(
     return Assessment(
         columns=tuple(after.name for _, after in pairs),
         rows_original=rows_original,
-        rows_released=labels.size,
-        **class_figures(classes),
+        rows_released=rows_released,
         information_loss=float(np.mean(varying)) if varying else 0.0,
         attribute_losses=dict(losses),
         attribute_changes=dict(changes),
         judged=0 if numbers is None else numbers.n,
         judged_columns=tuple(names),
         figures=judge(evidence, figures),
-        confidential={
-            name: {
-                "diversity": asdict(evidence.diversities[name]),
-                "closeness": asdict(evidence.closenesses[name]),
-            }
-            for name in evidence.confidential or ()
-        },
         notes=notes,
     )
-
-
-def class_figures(classes: Classes) -> dict[str, Any]:
-    """What an assessment says of the classes."""
-    return {
-        "k_found": classes.k,
-        "unique": classes.unique,
-        "classes": classes.count,
-        "smallest_class": classes.smallest,
-        "median_class": classes.median,
-        "largest_class": classes.largest,
-    }
 
 
 def _loss(before: Coded, after: Coded) -> float:
@@ -156,17 +164,6 @@ def _loss(before: Coded, after: Coded) -> float:
 
 def _changed(before: Coded, after: Coded) -> float:
     return share_changed(before.values, after.values, before.missing, after.missing)
-
-
-def _counts(
-    confidential: Sequence[Coded], labels: NDArray[np.int64]
-) -> dict[str, ConfidentialCounts]:
-    return {
-        column.name: ConfidentialCounts(
-            column.values, labels, column.missing, ordered=column.numeric
-        )
-        for column in confidential
-    }
 
 
 def _complete_numbers(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[list[str], Pair | None]:

@@ -4,12 +4,10 @@ A table of up to `MEASURED` records is judged as a whole: the sample holds all o
 the sample is judged, the same wherever the release was made.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from microagg.base.progress import Advance
 from microagg.columns.coded import Coded
@@ -19,7 +17,6 @@ from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile, Sampled
 from microagg.measure.figures import FIGURES
 from microagg.release.assessment import Assessment, measure
-from microagg.table.classes import Classes, class_of
 from microagg.table.opening import Origin
 
 MEASURED = 100_000
@@ -57,21 +54,15 @@ def shown(plan: Plan, sample: pa.Table, profile: Profile, origin: Origin) -> Sho
     )
 
 
-def assessed(
-    plan: Plan, sample: pa.Table, profile: Profile, origin: Origin, advance: Advance
-) -> Assessment:
-    """Risk and utility: of all records, or of a sample of many."""
+def assessed(plan: Plan, sample: pa.Table, profile: Profile, advance: Advance) -> Assessment:
+    """Risk and utility, of all records or of a sample of many; but for what classes tell."""
     sampled, tally = profile.sampled(), profile.tally
     before = [column.rows(sampled.places) for column in plan.code(sample)]
     whole = plan.rows <= MEASURED
-    labels = _classes_of(sampled.after, plan, sample, sampled)
     found = measure(
         list(zip(before, sampled.after, strict=True)),
-        Classes.of(np.bincount(labels)),
-        labels,
         rows_original=plan.rows,
-        # Of classes a sample has too few records to tell how diverse they are.
-        confidential=_confidential(plan, sample, sampled, origin) if whole else (),
+        rows_released=plan.rows - plan.dropped,
         losses=tally.losses,
         changes=tally.changes,
         figures=[figure for figure in FIGURES if whole or figure.of_sample],
@@ -81,7 +72,10 @@ def assessed(
         return found
     figures, notes = (
         dict(found.figures),
-        [f"Figures other than losses and classes are of a sample of {found.judged} records."],
+        [
+            "Figures other than those of losses, classes and confidential columns are of a sample "
+            f"of {found.judged} records."
+        ],
     )
     if profile.links is not None:
         staying = np.isin(profile.linked, sampled.places)
@@ -94,9 +88,7 @@ def assessed(
             f"Linkage is of {linked.size} of these, looked for among all "
             f"{plan.rows - plan.dropped} records."
         )
-    return replace(
-        found, rows_released=plan.rows - plan.dropped, figures=figures, notes=tuple(notes)
-    )
+    return replace(found, figures=figures, notes=tuple(notes))
 
 
 def _confidential(plan: Plan, sample: pa.Table, sampled: Sampled, origin: Origin) -> list[Coded]:
@@ -105,18 +97,3 @@ def _confidential(plan: Plan, sample: pa.Table, sampled: Sampled, origin: Origin
         understood(name, sample[name].combine_chunks(), origin) for name in plan.recipe.confidential
     )
     return [column.rows(sampled.places) for column in columns if column is not None]
-
-
-def _classes_of(
-    after: Sequence[Coded], plan: Plan, sample: pa.Table, sampled: Sampled
-) -> NDArray[np.int64]:
-    """Which records share their published values and strata."""
-    columns = {f"c{place}": _as_array(column) for place, column in enumerate(after)}
-    strata = plan.strata_of(sample) if sampled.strata is None else None
-    if strata is not None or sampled.strata is not None:
-        columns["stratum"] = pa.array(sampled.strata if strata is None else strata[sampled.places])
-    return class_of(pa.table(columns), list(columns))
-
-
-def _as_array(column: Coded) -> pa.Array:
-    return pa.array(column.values, mask=column.missing)

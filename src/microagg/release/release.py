@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,8 +9,9 @@ from microagg.base.certificate import Certificate
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
 from microagg.base.recipe import Recipe
+from microagg.engine.counting import Wanted
 from microagg.engine.protocol import Engine, Recount
-from microagg.release.assessment import Assessment, class_figures
+from microagg.release.assessment import Assessment
 from microagg.release.judging import Shown
 from microagg.release.output import open_place
 from microagg.release.promises import checks
@@ -40,12 +40,13 @@ class Release:
         facts: Mapping[str, Any],
         shown: Shown,
         assessment: Assessment | None,
+        wanted: Wanted,
         progress: bool | None = None,
     ) -> None:
-        """facts: of the certificate, all but what is counted on the release."""
+        """facts: of the certificate, all but what is counted on the release; wanted: what is."""
         self.recipe, self.counted, self.shown = recipe, counted, shown
         self._engine, self._facts, self._progress = engine, dict(facts), progress
-        self._assessment = assessment
+        self._assessment, self._wanted = assessment, wanted
         self._recount: Recount | None = None
 
     def __enter__(self) -> Self:
@@ -92,7 +93,7 @@ class Release:
         """How many records share their protected values, counted on the release itself."""
         if self._recount is None:
             with watch("counting", self._progress) as advance:
-                self._recount = self._engine.recount(None, advance)
+                self._recount = self._engine.recount(None, self._wanted, advance)
         assert self._recount.classes is not None
         return self._recount.classes
 
@@ -108,9 +109,9 @@ class Release:
         """Risk and utility, if they were measured."""
         if self._assessment is None:
             return None
-        counted = {"k": self.classes.k, "unique_records": self.classes.unique}
-        figures = {**counted, **self._assessment.figures, **counted}
-        return replace(self._assessment, figures=figures, **class_figures(self.classes))
+        classes = self.classes
+        assert self._recount is not None
+        return self._assessment.counted(classes, self._recount.counts)
 
     def write(self, target: str | os.PathLike[str], *, force: bool = False) -> Certificate:
         """Write the release, read it back, check it, and only then let it take its name.
@@ -129,7 +130,7 @@ class Release:
             self._engine.write(place, advance) as draft,
         ):
             with watch("reading back and counting", self._progress) as advance:
-                recount = self._engine.recount(draft, advance)
+                recount = self._engine.recount(draft, self._wanted, advance)
             certificate = self._certified(recount, recount.classes)
             certificate.refuse_broken()
             if place.certificate is not None:

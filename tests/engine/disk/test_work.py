@@ -332,7 +332,7 @@ elif stop == "write":
 else:
     def slow(*more):
         wait()
-    engine.count_classes_in_parts = slow
+    engine.classes_in_parts = slow
 sys.argv = ["microagg", *sys.argv[1:]]
 from microagg.cli import main
 main()

@@ -22,7 +22,9 @@ from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
 from microagg.columns.published import to_digits
+from microagg.columns.secrets import Room
 from microagg.engine.block import group_cell
+from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.work import Row, Work
 from microagg.engine.plan import Plan
@@ -31,7 +33,8 @@ from microagg.engine.protocol import Place, Recount
 from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
-from microagg.table.classes import count_classes_in_parts
+from microagg.table.classes import Classes
+from microagg.table.classes_in_parts import classes_in_parts, classes_of
 from microagg.table.formats import format_of
 from microagg.table.formats.arrow.files import SUFFIXES
 from microagg.table.metadata import released_schema
@@ -122,7 +125,7 @@ class Disk:
 
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
-        survey = Survey(self._recipe, self._stream.schema)
+        survey = Survey(self._recipe, self._stream.schema, origin=self.origin)
         names = [*surveyed_columns(self._recipe), *self.columns]
         for start, part in self._parts(advance, list(dict.fromkeys(names))):
             survey.add(part, np.arange(start, start + part.num_rows))
@@ -175,9 +178,8 @@ class Disk:
             if self._work.is_done(cell):
                 published = self._work.kept(cell, row.published, self._borders)
                 after = row.coded(plan, published)
-                told = published[:, row.stratum] if row.crossed else None
                 dominance = self._work.told(cell)
-                profiles[cell].add_records(plan, packed[:, 0], before, after, dominance, told)
+                profiles[cell].add_records(plan, packed[:, 0], before, after, dominance)
                 return
             strata = packed[:, row.stratum] if row.strata else None
             weights = np.ascontiguousarray(packed[:, -1]).view(np.float64) if row.weights else None
@@ -218,20 +220,23 @@ class Disk:
         yield _Draft(path, schema, sink.digests)
         self._written = Path(place.address).absolute() if place.address != "-" else None
 
-    def recount(self, draft: _Draft | None, advance: Advance) -> Recount:
+    def recount(self, draft: _Draft | None, wanted: Wanted, advance: Advance) -> Recount:
         """Read the release back, compare it with what was meant, and count its classes."""
         plan = self._plan
         assert plan is not None
         rows = plan.rows - plan.dropped
         if draft is None:
             self._work.check_open()
-            tables = self._ranges(self._stream, plan, list(plan.counted), advance)
+            names = [*plan.counted, *(each.name for each in wanted.columns)]
+            tables = self._ranges(self._stream, plan, list(dict.fromkeys(names)), advance)
             batches = (batch for table in tables for batch in table.to_batches())
-            return Recount(self._classes(batches, plan, rows, advance))
+            classes, counts = self._counted(batches, plan, wanted, advance)
+            return Recount(classes, counts=counts)
         try:
             back = read_back_stream(draft.path, draft.schema, self.origin)
             there = digests_for(draft.path, self.origin)
-            classes = self._classes(_hashed(back.batches(), there), plan, rows, advance)
+            batches = _hashed(back.batches(), there)
+            classes, counts = self._counted(batches, plan, wanted, advance)
         except InputError:
             raise PromiseError(
                 "the written release cannot be read back, so it was not published"
@@ -242,17 +247,27 @@ class Disk:
             complete=list(meant) == list(found) and back.rows == rows,
             same={name: found.get(name) == digest for name, digest in meant.items()},
             sha256=sha256_of(draft.path),
+            counts=counts,
         )
 
     def close(self) -> None:
         """Remove the work folder."""
         self._work.close()
 
-    def _classes(
-        self, batches: Iterator[pa.RecordBatch], plan: Plan, rows: int, advance: Advance
-    ) -> Any:
+    def _counted(
+        self, batches: Iterator[pa.RecordBatch], plan: Plan, wanted: Wanted, advance: Advance
+    ) -> tuple[Classes, Counts]:
+        counting, rows = Counting(wanted, Room(self._work.folder)), plan.rows - plan.dropped
         with self._work.failures_named():
-            return count_classes_in_parts(batches, plan.counted, rows, self._work.folder, advance)
+            parts = classes_in_parts(
+                counting.coded(batches, plan.counted),
+                plan.counted,
+                counting.values,
+                rows,
+                self._work.folder,
+                advance,
+            )
+            return classes_of(counting.through(parts)), counting.found
 
     def _stream_for(self, path: Path) -> Stream:
         """The input as a file of another format wants it: with what texts say, not the texts."""

@@ -8,7 +8,7 @@ the plan and counts, never the table.
 
 import math
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError, PromiseError
@@ -24,6 +25,7 @@ from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
 from microagg.engine.choosing import bytes_of
+from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
@@ -35,6 +37,7 @@ from microagg.engine.spark.text import understood
 from microagg.engine.survey import Survey, surveyed_columns
 from microagg.table.classes import Classes
 from microagg.table.formats import format_of
+from microagg.table.frames import in_one_piece
 from microagg.table.opening import Origin, check_columns
 
 if TYPE_CHECKING:
@@ -199,19 +202,24 @@ class Spark:
         advance(1.0)
         yield _Draft(room, meant)
 
-    def recount(self, draft: _Draft | None, advance: Advance) -> Recount:
+    def recount(self, draft: _Draft | None, wanted: Wanted, advance: Advance) -> Recount:
         """Count the classes of what was written, and compare its contents with what was meant."""
         plan = self._plan
         assert plan is not None
+        names = [*plan.counted, *(each.name for each in wanted.columns)]
         if draft is None:
             with plainly("count the release"):
-                return Recount(_classes(self.data, plan.counted))
+                columns = self.data.select(*(column(name) for name in names))
+                classes, counts = _counted(columns, len(plan.counted), wanted)
+                return Recount(classes, counts=counts)
         session, room, meant = self._session, draft.room, draft.meant
         try:
             with plainly("read the release back"):
                 found = files.digests_of(session, room, meant, self.origin)
-                columns = files.read_columns(session, room, meant, plan.counted, self.origin)
-                classes = _classes(columns, columns.columns)
+                once = list(dict.fromkeys(names))
+                read = files.read_columns(session, room, meant, once, self.origin)
+                columns = read.select(*(f"c{once.index(name)}" for name in names))
+                classes, counts = _counted(columns, len(plan.counted), wanted)
         except InputError:
             raise PromiseError(
                 "the written release cannot be read back, so it was not published"
@@ -224,7 +232,7 @@ class Spark:
         advance(1.0)
         there = {path.name for path in room.iterdir()}
         complete = rows == plan.rows - plan.dropped and there == meant.keys()
-        return Recount(classes, complete, same, files.sha256_of_files(room))
+        return Recount(classes, complete, same, files.sha256_of_files(room), counts)
 
     def close(self) -> None:
         """Let Spark forget the rows; a session that was started for them ends."""
@@ -302,14 +310,58 @@ class Spark:
         )
 
 
-def _classes(data: "DataFrame", names: Sequence[str]) -> Classes:
-    """How many records share their values. Missing equals missing, NaN equals NaN."""
-    columns = [column(name).alias(f"c{place}") for place, name in enumerate(names)]
-    classes = data.select(*columns).groupBy(*(f"c{place}" for place in range(len(names))))
-    sizes = classes.count().select("count").toDF("size")
-    counts = sorted(map(tuple, sizes.groupBy("size").count().collect()))
-    size, times = np.array(counts, np.int64).reshape(-1, 2).T
-    return Classes(size, times, int(size[0]))
+def _counted(data: "DataFrame", counted: int, wanted: Wanted) -> tuple[Classes, Counts]:
+    """How many records share the first columns, and what is counted of the others, in such classes.
+
+    Missing equals missing, NaN equals NaN. A worker holds the different values of each column, and
+    those of a class; the driver holds the former.
+    """
+    from pyspark.sql import functions as f
+
+    names = [f"c{place}" for place in range(len(data.columns))]
+    if not wanted.columns:
+        sizes = data.toDF(*names).groupBy(*names).count().select("count").toDF("size")
+        counts = sorted(map(tuple, sizes.groupBy("size").count().collect()))
+        size, times = np.array(counts, np.int64).reshape(-1, 2).T
+        return Classes(size, times, int(size[0])), {}
+    known, values = names[:counted], names[counted:]
+    lines = _coded(data.toDF(*names), counted, wanted).groupBy(*names).count().persist()
+    try:
+        counting = Counting(wanted)
+        for name, seen in zip(values, counting.seen, strict=True):
+            found = lines.groupBy(name).agg(f.sum("count")).toArrow().combine_chunks()
+            column, times = (in_one_piece(each) for each in found.columns)
+            there = column.is_valid()
+            missing = pc.sum(times.filter(pc.invert(there))).as_py() or 0
+            seen.add_counts(column.filter(there), times.filter(there).to_numpy(), missing)
+        listed = f.collect_list(f.struct(*values, "count")).alias("lines")
+        classes = lines.groupBy(*known).agg(listed).select("lines")
+
+        def count(batches: Iterator[pa.RecordBatch]) -> Any:
+            return tasks.count_within(batches, counting)
+
+        answers = classes.mapInArrow(count, tasks.ANSWER).collect()
+    finally:
+        lines.unpersist()
+    whole, total = Classes.of(np.zeros(0, np.int64)), Counting(wanted)
+    for part, theirs in (pickle.loads(answer) for (answer,) in answers):
+        whole = whole.merge(part)
+        total.merge(theirs)
+    return whole, total.found
+
+
+def _coded(data: "DataFrame", counted: int, wanted: Wanted) -> "DataFrame":
+    """Confidential columns as whole numbers, or bytes."""
+    from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+
+    secrets = wanted.columns
+    kinds = [LongType() if each.is_number else BinaryType() for each in secrets]
+    added = [StructField(f"c{counted + place}", kind) for place, kind in enumerate(kinds)]
+
+    def code(batches: Iterator[pa.RecordBatch]) -> Any:
+        return tasks.code(batches, counted, secrets)
+
+    return data.mapInArrow(code, StructType([*data.schema.fields[:counted], *added]))
 
 
 def _bare(kind: Any) -> Any:

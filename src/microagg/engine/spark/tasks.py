@@ -19,11 +19,14 @@ from microagg.base.errors import InputError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
 from microagg.columns.published import to_digits
+from microagg.columns.secrets import Secret
 from microagg.engine.block import group_cell
+from microagg.engine.counting import Counting
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
 from microagg.engine.survey import Survey, piece, weights_of
+from microagg.table.classes import Classes
 from microagg.table.formats import format_of
 from microagg.table.opening import Origin
 from microagg.table.sinks import digests_for, open_sink, read_back_stream
@@ -73,7 +76,7 @@ def look(
     for batch in batches:
         part = _with_weights(_named(batch, names), recipe, origin)
         if seen is None:
-            seen = Seen(Survey(recipe, part.schema))
+            seen = Seen(Survey(recipe, part.schema, origin=origin))
             seen.survey.sample = Sample(sampled, limit)
         seen.add(part, _numbers(batch, KEY), _numbers(batch, TIE))
     if seen is not None:
@@ -199,6 +202,32 @@ def read_columns(
                 column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema.names)
+
+
+def code(batches: Batches, counted: int, secrets: Sequence[Secret]) -> Batches:
+    """The columns that are counted, and confidential ones as what is equal where values are."""
+    for batch in batches:
+        columns = batch.columns[:counted]
+        for column, secret in zip(batch.columns[counted:], secrets, strict=True):
+            entries = secret.entries(column)
+            columns.append(entries if secret.is_number else entries.cast(pa.binary()))
+        yield pa.RecordBatch.from_arrays(columns, [f"c{place}" for place in range(len(columns))])
+
+
+def count_within(batches: Batches, counting: Counting) -> Batches:
+    """How large classes are, and what is counted of them; of each a list: values and how often."""
+    classes = Classes.of(np.zeros(0, np.int64))
+    for batch in batches:
+        lists = batch.column(0)
+        labels = np.repeat(np.arange(len(lists)), lists.value_lengths().to_numpy())
+        *columns, weights = lists.flatten().flatten()
+        for place, (column, values) in enumerate(zip(columns, counting.seen, strict=True)):
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+            codes = values.coded(column if values.secret.is_number else column.cast("large_binary"))
+            counting.add(place, labels, codes, missing, weights.to_numpy())
+        sizes = np.bincount(labels, weights=weights.to_numpy()).astype(np.int64)
+        classes = classes.merge(Classes.of(sizes))
+    yield _one(pickle.dumps((classes, counting.found)))
 
 
 def columns_read(part: Part, names: Sequence[str]) -> pa.Schema:
