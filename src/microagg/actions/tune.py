@@ -52,6 +52,7 @@ def tune_proximity(
     distances: Sequence[float] = STEPS,
     importance: ArrayLike = 0.001,
     solution: str = "global",
+    seed: int = 0,
     progress: bool | None = None,
 ) -> ProximityTuning:
     """Search alpha and distance of the proximity centroids for the lowest scoring index SI.
@@ -62,7 +63,7 @@ def tune_proximity(
     intruder who knows alpha, distance and importance and guesses where the originals are (see
     `transparent_disclosure`): the difference is what is won only while the method is a secret.
 
-    X, labels, importance, solution: as for `proximity_centroids`.
+    X, labels, importance, solution, seed: as for `proximity_centroids`.
     alphas, distances: what is tried, each with each.
     progress: show a bar: True always, False never, None when a terminal watches.
 
@@ -84,6 +85,7 @@ def tune_proximity(
                 importance=importance,
                 alpha=alpha,
                 solution=solution,
+                seed=seed,
             )
             found = Evidence(
                 numbers=paired(numbers, moved.values),

@@ -22,6 +22,7 @@ class Proximity:
     alpha: float
     solution: str
     relative: bool
+    seed: tuple[int, ...] = (0,)
 
 
 def centres_of(
@@ -86,6 +87,7 @@ def _moved(
         alpha=proximity.alpha,
         solution=proximity.solution,
         relative=proximity.relative,
+        seed=proximity.seed,
     ).values
     centres = np.empty(int(labels.max()) + 1)
     centres[labels] = moved

@@ -262,7 +262,12 @@ class _Original:
             return column.values[rows]
 
         return Proximity(
-            asked("distance"), asked("importance"), recipe.alpha, recipe.solution, recipe.relative
+            asked("distance"),
+            asked("importance"),
+            recipe.alpha,
+            recipe.solution,
+            recipe.relative,
+            (recipe.seed, recipe.quasi_identifiers.index(name)),
         )
 
     def released(
