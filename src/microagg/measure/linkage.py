@@ -60,34 +60,41 @@ def link(records: Records, advance: Advance = silent) -> Linkage:
     both tables: the paper scales each table by its own deviations, which is the same for releases
     that keep them.
 
-    Exact. Equal released records are searched once, and the search starts from a record's own:
-    mostly there is little left to look at. About O(n log n) time for few columns, more for many.
+    Exact. Equal records of either table are searched once, and the search starts from a record's
+    own: mostly there is little left to look at. About O(n log n) time for few columns, more for
+    many.
     """
     original, released, scales = records
     n, d = original.shape
     if d == 0:
         return Linkage(100.0 / n, 100.0 / n, 100.0, np.zeros(n, np.int64))
-    labels = classes(released)
-    firsts = np.empty(int(labels.max()) + 1, np.int64)
-    firsts[labels[::-1]] = np.arange(n - 1, -1, -1)
+    labels, kinds = classes(released), classes(original)
+    firsts, asked = _first_rows(labels), _first_rows(kinds)
     own = np.zeros(n)
     # Column by column, as the search does it: equal distances are equal to the last bit.
     for line, twin, scale in zip(original.T, released.T, scales, strict=True):
         away = (twin - line) * scale
         own += away * away
+    within = np.full(asked.size, np.inf)
+    np.minimum.at(within, kinds, own)
     index = plant(np.ascontiguousarray(released[firsts]), scales)
     weights = np.bincount(labels) + (1 << _CLASS)
-    found = nearest(index, np.ascontiguousarray(original), own, weights, advance)
+    found = nearest(index, np.ascontiguousarray(original[asked]), within, weights, advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
-    rows = firsts[found.numbers]
-    among = found.squares == own
-    ties = found.weights & ((1 << _CLASS) - 1)
+    rows = firsts[found.numbers[kinds]]
+    among, ties = found.squares[kinds] == own, found.weights[kinds]
     return Linkage(
         percent=100.0 * float((rows == np.arange(n)).sum()) / n,
-        expected=100.0 * float((among / ties).sum()) / n,
-        by_class=100.0 * float((among / (found.weights >> _CLASS)).sum()) / n,
+        expected=100.0 * float((among / (ties & ((1 << _CLASS) - 1))).sum()) / n,
+        by_class=100.0 * float((among / (ties >> _CLASS)).sum()) / n,
         rows=rows,
     )
+
+
+def _first_rows(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    firsts = np.empty(int(labels.max()) + 1, np.int64)
+    firsts[labels[::-1]] = np.arange(labels.size - 1, -1, -1)
+    return firsts
 
 
 def classes(records: NDArray[np.float64]) -> NDArray[np.int64]:
