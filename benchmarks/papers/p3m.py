@@ -27,8 +27,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
 from benchmarks.data import load, ten_clusters
 from benchmarks.measuring import save, show
-from microagg.actions.tune import score, tune_proximity
+from microagg.actions.tune import tune_proximity
 from microagg.aggregation.proximity import proximity_centroids
+from microagg.measure.evidence import Evidence
 from microagg.measure.interval import satisfaction
 from microagg.measure.statistics import paired
 
@@ -125,7 +126,7 @@ def rows_of(name: str, k: int, X: np.ndarray, labels: np.ndarray) -> dict[int, R
         3: satisfied(X, labels, plain, drawn, satisfaction_drawn),
         4: {
             "MDAV published": f"{mdav:.2f}",
-            "MDAV ours": f"{score(X, plain)[0]:.2f}",
+            "MDAV ours": f"{Evidence(numbers=paired(X, plain)).scoring_index:.2f}",
             "P3M published": f"{index:.2f}",
             "alpha, distance": f"{alpha}, {distance}",
             "P3M global": f"{everywhere.scoring_index:.2f}",

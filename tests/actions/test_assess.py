@@ -8,8 +8,10 @@ import microagg
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import judge
+from microagg.measure.linkage import Records
 from microagg.measure.statistics import paired
 from tests.measure.test_anonymity import counts_of
+from tests.naive import points
 from tests.naive import protect as naive
 
 NUMBERS = ["height", "income"]
@@ -84,11 +86,70 @@ def test_figures_are_those_of_the_measures():
 def test_settings_reach_the_measures():
     table = original()
     release = released(table, NUMBERS)
-    found = microagg.assess(table, release, known="income", sd=10.0, distance=0.5)
+    asked = {"sd": 10.0, "distance": 0.5, "importance": 0.2, "alpha": 0.7}
+    found = microagg.assess(table, release, known="income", **asked)
     pair = paired(numbers(table), numbers(release))
-    expected = judge(Evidence(numbers=pair, known=[1], sd=10.0, distance=0.5))
-    for name in ("linkage", "interval", "satisfaction"):
+    points = Records.of_numbers(pair.only([1]))
+    expected = judge(Evidence(numbers=pair, points=points, **asked))
+    for name in ("expected_linkage", "interval", "satisfaction", "transparent_interval"):
         assert found.figures[name] == pytest.approx(expected[name])
+    assert found.linked_columns == ("income",)
+
+
+def test_records_are_linked_by_all_that_is_known_of_them():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(0, 2, 40).astype(float),
+            "town": [f"t{place % 20}" for place in range(40)],
+            "born": pd.Timestamp("2000-01-01") + pd.to_timedelta(np.arange(40) // 20, "D"),
+        }
+    )
+    table.loc[3:9, "age"] = np.nan
+    names = list(table)
+    found = microagg.assess(table, table, quasi_identifiers=names)
+    assert (found.linked, found.linked_columns) == (40, ("age", "town", "born"))
+    assert (found.judged, found.judged_columns) == (33, ("age", "born"))
+    assert found.figures["linkage"] == found.figures["class_linkage"] == 100.0
+    assert found.to_dict()["linked"] == {"records": 40, "columns": names}
+    assert "Linkage looks for all 40 records, by age, town, born." in found.notes
+    assert any("33 records that have all of these" in note for note in found.notes)
+    by_town = microagg.assess(table, table, quasi_identifiers=names, known="town").figures
+    assert (by_town["expected_linkage"], by_town["class_linkage"]) == (50.0, 100.0)
+    alone = microagg.assess(table[["town"]], table[["town"]], quasi_identifiers=["town"])
+    assert alone.figures["expected_linkage"] == 50.0
+    assert alone.judged == 0
+
+
+def test_a_release_is_linked_by_the_definition():
+    table = original(60)
+    table.loc[::7, "height"] = np.nan
+    table.loc[::5, "city"] = None
+    columns = [*NUMBERS, "city", "level"]
+    release = microagg.protect(table, k=3, quasi_identifiers=columns, method="mdav")
+    found = microagg.assess(table, release.data, quasi_identifiers=columns)
+    near = [[0.0] * 60 for _ in range(60)]
+    for name in columns:
+        kind = "nominal" if name == "city" else "numbers"
+        before, after = (
+            [None if pd.isna(each) else each for each in frame[name]]
+            for frame in (table, release.data)
+        )
+        if name == "level":
+            before, after = ([("low", "mid", "high").index(x) for x in y] for y in (before, after))
+        for i, line in enumerate(points.squares(before, after, kind)):
+            near[i] = [one + other for one, other in zip(near[i], line, strict=True)]
+    classes = [str(row) for row in release.data[columns].to_numpy().tolist()]
+    expected = by_class = 0.0
+    for i, line in enumerate(near):
+        tied = [j for j in range(60) if line[j] <= min(line) + 1e-9]
+        if i in tied:
+            expected += 100.0 / 60 / len(tied)
+            by_class += 100.0 / 60 / len({classes[j] for j in tied})
+    assert found.figures["expected_linkage"] == pytest.approx(expected)
+    assert found.figures["class_linkage"] == pytest.approx(by_class)
+    same = {name: release.assessment.figures[name] for name in ("expected_linkage", "linkage")}
+    assert same == pytest.approx({name: found.figures[name] for name in same})
 
 
 def test_the_certificate_says_the_same():
@@ -178,7 +239,8 @@ def test_missing_values():
     whole = table["height"].notna() & release["height"].notna()
     assert found.judged == whole.sum() < 36
     expected = judge(Evidence(numbers=paired(numbers(table)[whole], numbers(release)[whole])))
-    assert found.figures["linkage"] == pytest.approx(expected["linkage"])
+    assert found.figures["interval"] == pytest.approx(expected["interval"])
+    assert (found.linked, found.linked_columns) == (36, tuple(NUMBERS))
     before, after = (
         [None if np.isnan(each) else each for each in frame["height"]] for frame in (table, release)
     )
@@ -195,11 +257,12 @@ def test_having_no_confidential_value_is_a_value():
     assert protected.assessment.confidential == found.confidential
 
 
-def test_categories_alone_have_no_distances():
+def test_categories_alone_have_no_figures_of_numbers():
     table = original()
     release = released(table, ["city"])
     found = microagg.assess(table, release, quasi_identifiers="city")
-    assert found.figures.keys() == {"k", "unique_records"}
+    linkage = {"linkage", "expected_linkage", "class_linkage"}
+    assert found.figures.keys() == {"k", "unique_records", *linkage}
     assert found.judged == 0
 
 

@@ -43,10 +43,10 @@ def test_each_choice_is_what_protect_would_do(table, tmp_path):
     assert "zscore" in (tmp_path / "comparison.html").read_text()
 
 
-def test_categories_have_no_linkage(table):
+def test_categories_are_linked_too(table):
     found = microagg.compare(table, [3], ["mdav"], quasi_identifiers="city")
-    assert found.choices[0].risk is None
-    assert found.recommended.k == 3
+    assert 0.0 < found.choices[0].risk < 100.0 / 3
+    assert found.choices[0].scoring_index is None
 
 
 def test_refused(table):

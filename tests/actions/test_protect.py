@@ -15,6 +15,7 @@ import microagg
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.recipe import Recipe
 from tests.naive import centres as naive_centres
+from tests.naive import measures
 from tests.naive import protect as naive
 from tests.naive import units as naive_units
 
@@ -677,3 +678,45 @@ def test_a_search_by_the_clock_says_that_it_may_not_repeat(asked):
     assert any("seconds, not steps" in note for note in release.certificate.notes)
     again = microagg.protect(table, quasi_identifiers=["x", "y"], progress=False, refine=True)
     assert not any("seconds, not steps" in note for note in again.certificate.notes)
+
+
+def test_what_is_grouped_by_is_what_is_reported():
+    # Two of twelve are marked. To group them with others would lose all of that column.
+    marked = np.isin(np.arange(12), [2, 9])
+    for mark in (marked, np.where(marked, "yes", "no")):
+        table = pd.DataFrame({"x": np.arange(12.0), "mark": mark})
+        release = microagg.protect(table, k=2, quasi_identifiers=["x", "mark"], progress=False)
+        assert (release.data["mark"] == table["mark"]).all()
+        losses = release.certificate.attribute_losses
+        assert (losses["mark"], losses["x"] < 30.0) == (0.0, True)
+
+
+def test_moved_centroids_are_judged_by_who_knows_how():
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=40), 3) + rng.normal(scale=0.001, size=120)
+    table = pd.DataFrame({"x": x, "y": x, "z": np.repeat(np.arange(40), 3) + 0.5})
+    asked = {"distance": {"x": 0.8, "y": 0.8, "z": 0.7}, "alpha": 0.6, "importance": 0.1}
+    names = list(table)
+    figures = {}
+    for solution in ("global", "random"):
+        release = microagg.protect(
+            table,
+            k=3,
+            quasi_identifiers=names,
+            aggregate="proximity",
+            solution=solution,
+            progress=False,
+            **asked,
+        )
+        figures[solution] = found = release.assessment.figures
+        guessed = measures.transparent(
+            table.to_numpy(), release.data.to_numpy(), 5.0, [0.8, 0.8, 0.7], 0.1, 0.6
+        )
+        assert found["transparent_interval"] == pytest.approx(np.mean(guessed))
+        same = {"distance": [0.8, 0.8, 0.7], "alpha": 0.6, "importance": 0.1}
+        again = microagg.assess(table, release.data, **same).figures
+        assert again["transparent_interval"] == pytest.approx(found["transparent_interval"])
+    assert found["interval"] < 10.0
+    assert found["transparent_interval"] < 0.8 * figures["global"]["transparent_interval"]
+    # Lots are drawn for each column anew.
+    assert not np.allclose(release.data["x"], release.data["y"])

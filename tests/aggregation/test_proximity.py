@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 import microagg
 from microagg.aggregation.proximity import proximity_centroids
+from microagg.measure.interval import transparent_disclosure
+from microagg.measure.statistics import paired
 from tests.naive.proximity import best_of_starts, objective, z_scores
 from tests.reference import load
 
@@ -101,6 +103,26 @@ def test_the_global_solution_is_better_than_the_local_one_where_groups_have_two_
     assert everywhere.objective[0] < 0.5 * local.objective[0]
     assert everywhere.gap[0] < 1e-3
     assert local.values.var() == pytest.approx(x.var(), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["tarragona", "census", "eia"])
+def test_sides_by_lot_cost_little_and_mislead(name):
+    X = load(name)
+    labels = microagg.partition(X, 3, "mdav").labels
+    asked = {"distance": 0.8, "importance": 0.001, "alpha": 0.6}
+    best, lots, again, others = (
+        proximity_centroids(X, labels, **asked, solution=solution, seed=seed)
+        for solution, seed in (("global", 0), ("random", 1), ("random", 1), ("random", 2))
+    )
+    assert np.array_equal(lots.values, again.values)
+    assert not np.array_equal(lots.values, others.values)
+    assert best.objective.sum() <= lots.objective.sum() < 1.04 * best.objective.sum()
+    assert (lots.bound <= best.objective * (1.0 + 1e-9)).all()
+    assert lots.values.var(axis=0) == pytest.approx(X.var(axis=0), rel=1e-9)
+    before, after = (
+        transparent_disclosure(paired(X, each.values), 5.0, **asked).total for each in (best, lots)
+    )
+    assert after < 0.85 * before
 
 
 def test_exact_ties_are_shared_out_between_the_wells():
@@ -252,7 +274,7 @@ def test_aggregate_takes_the_options():
         ({"distance": 1e200}, "distance counts in standard deviations of the attribute"),
         ({"alpha": 1.5}, "alpha must be from 0 to 1, but it is 1.5"),
         ({"alpha": "much"}, "alpha must be a number from 0 to 1"),
-        ({"solution": "best"}, "solution must be one of global, local, but it is 'best'"),
+        ({"solution": "best"}, "solution must be one of global, local, random, but it is 'best'"),
         ({"closeness": 1}, "how='proximity' has no option 'closeness'; there are distance"),
     ],
 )

@@ -149,6 +149,7 @@ def test_a_coding_reads_as_encode_does(column):
     same_column(coding.as_coded(whole.values, whole.missing), whole)
     assert (coding.kind, coding.traits) == (whole.kind, whole.traits)
     assert coding.has_gaps == (whole.missing is not None)
+    assert coding.place == whole.place()
     assert coding.place.varies == whole.varies
     assert coding.rows == len(array)
 
@@ -160,24 +161,28 @@ def test_scores_are_those_of_exact_fractions(column):
     numbers = [None if each is None else decimal.Decimal(each) for each in array.to_pylist()]
     expected = naive.scores(numbers)
     coding, points = placed(array, kind, order)
+    stretched = (len(numbers) / max(1, len(numbers) - numbers.count(None))) ** 0.5
     for point, score in zip(points, expected, strict=True):
-        assert point[0] == pytest.approx(0.0 if score is None else score, rel=1e-12, abs=1e-14)
-        assert not coding.has_gaps or point[1] == (score is None)
+        stands = 0.0 if score is None else score * stretched
+        assert point[0] == pytest.approx(stands, rel=1e-12, abs=1e-14)
+        assert not coding.has_gaps or (point[1] > 0.0) == (score is None)
 
 
 @given(columns(("words", "booleans", "two words", "views", "days as categories")))
 @settings(max_examples=100, deadline=None)
-def test_categories_are_one_apart(column):
+def test_categories_are_equally_far_apart(column):
     array, kind, order = column
     coding, points = placed(array, kind, order)
     entries = array.to_pylist()
     values = points[:, : coding.place.width]
+    known = [each for each in entries if each is not None]
+    far = naive.apart([known.count(each) / len(known) for each in set(known)])
+    far *= (len(entries) / max(1, len(known))) ** 0.5
     for i, one in enumerate(entries):
         for j, other in enumerate(entries):
             if one is not None and other is not None:
-                assert np.linalg.norm(values[i] - values[j]) == pytest.approx(
-                    naive.apart(one, other), abs=1e-12
-                )
+                away = np.linalg.norm(values[i] - values[j])
+                assert away == pytest.approx(far if one != other else 0.0, abs=1e-12)
 
 
 @given(columns() | dictionaries())

@@ -1,8 +1,11 @@
+from datetime import date
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from tests.columns.parts import placed
+from tests.naive import points as naive
 
 
 def points(*arrays, kinds=None):
@@ -40,21 +43,43 @@ def test_the_ends_of_all_numbers():
 
 
 @pytest.mark.parametrize("categories", [1, 2, 3, 64])
-def test_categories_are_one_apart(categories):
+def test_categories_are_equally_far_apart(categories):
     letters = [f"c{place % categories}" for place in range(130)]
+    shares = np.bincount(np.arange(130) % categories) / 130
     apart = distances(points(pa.array(letters)))
     differ = np.array(letters)[:, np.newaxis] != np.array(letters)[np.newaxis]
-    np.testing.assert_allclose(apart, differ.astype(float), atol=1e-12)
+    far = naive.apart(shares.tolist())
+    np.testing.assert_allclose(apart, differ * far, atol=1e-12)
 
 
-def test_many_categories_are_about_one_apart_and_never_at_the_same_place():
+def test_many_categories_are_about_as_far_apart_and_never_at_the_same_place():
     letters = np.array([f"c{place}" for place in range(200)] * 2)
-    apart = distances(points(pa.array(letters)))
+    apart = distances(points(pa.array(letters))) / naive.apart([1 / 200] * 200)
     differ = letters[:, np.newaxis] != letters[np.newaxis]
     assert (apart[~differ] < 1e-12).all()
     assert apart[differ].min() > 0.6
     assert apart[differ].max() < 1.4
     assert np.mean(apart[differ]) == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("gaps", [0, 30])
+@pytest.mark.parametrize(
+    ("entries", "kind"),
+    [
+        ([float(place**2) for place in range(100)], None),
+        ([date(2000, 1, 1 + place % 9) for place in range(100)], None),
+        ([place == 77 for place in range(100)], None),
+        (["rare" if place in (5, 60) else "common" for place in range(100)], None),
+        ([f"c{place % 7}" for place in range(100)], None),
+        ([place // 40 for place in range(100)], "ordinal"),
+    ],
+)
+def test_every_column_weighs_one(entries, kind, gaps):
+    column = pa.array([None if place % 100 < gaps else each for place, each in enumerate(entries)])
+    matrix = points(column, kinds={0: kind})
+    values = matrix[:, :-1] if gaps else matrix
+    np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-12)
+    assert values.var(axis=0).sum() == pytest.approx(1.0)
 
 
 def test_ranks_are_numbers():
@@ -70,11 +95,11 @@ def test_ranks_are_numbers():
         pa.array([True, False, True, None]),
     ],
 )
-def test_having_no_value_is_one_apart_beside_the_mean(column):
+def test_having_no_value_is_a_small_step_beside_the_mean(column):
     matrix = points(column)
     np.testing.assert_allclose(matrix[:3, :-1].mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(matrix[3, :-1], 0.0)
-    assert matrix[:, -1].tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert matrix[:, -1].tolist() == [0.0, 0.0, 0.0, 0.1]
 
 
 def test_nothing_but_missing_values_or_one():

@@ -58,7 +58,9 @@ def test_weights_scale_differences():
     expected = plain.place(plain.code(table))
     assert KINDS[0] == "number"
     expected[:, : plain.codings[0].width] *= 2.5
-    np.testing.assert_array_equal(weighted.place(weighted.code(table)), expected)
+    columns = weighted.code(table)
+    np.testing.assert_array_equal(weighted.place(columns), expected)
+    np.testing.assert_array_equal(weighted.place(columns, weighted=False), plain.place(columns))
 
 
 @pytest.mark.parametrize("within", [(), ("region",)])

@@ -173,10 +173,12 @@ def test_links_are_looked_for_among_all_records():
     linked = cells.sampled[profile.linked]
     assert linked.size == 50
     profile.links.place(np.arange(50), after[linked])
-    expected = 0.0
+    expected = classes = 0.0
     for row in linked:
         squares = (after[:, 0] - before[row, 0]) ** 2 + (after[:, 1] - before[row, 1]) ** 2
         nearest = squares == squares.min()
         expected += nearest[row] / nearest.sum()
+        classes += nearest[row] / len(np.unique(after[nearest], axis=0))
     assert profile.links.expected == pytest.approx(100.0 * expected / 50)
+    assert profile.links.by_class == pytest.approx(100.0 * classes / 50)
     assert cells.profile(linked=0).links is None

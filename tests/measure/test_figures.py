@@ -6,7 +6,7 @@ from microagg.measure import evidence as module
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
 from microagg.measure.interval import interval_disclosure, satisfaction
-from microagg.measure.linkage import link
+from microagg.measure.linkage import Records, link
 from microagg.measure.probabilistic_loss import probabilistic_loss
 from microagg.measure.statistics import paired
 from tests.measure.test_anonymity import counts_of
@@ -29,6 +29,7 @@ def test_every_figure_whose_needs_are_met(tables):
         unique=0,
         confidential={"illness": counts},
         distance=0.1,
+        alpha=0.5,
     )
     assert list(judge(everything)) == [figure.name for figure in FIGURES]
     assert judge(Evidence()) == {}
@@ -49,7 +50,6 @@ def test_work_is_shared_without_changing_it(tables, monkeypatch):
     figures = judge(
         Evidence(
             numbers=paired(X, R),
-            known=[0, 2],
             sd=10.0,
             distance=[0.1, 0.2, 0.3],
             importance=np.ones(3),
@@ -58,7 +58,7 @@ def test_work_is_shared_without_changing_it(tables, monkeypatch):
     )
     assert calls == [1]
     assert shares[-1] == 1.0
-    assert figures["linkage"] == link(paired(X, R), known=[0, 2]).percent
+    assert figures["linkage"] == link(Records.of_numbers(paired(X, R))).percent
     assert figures["interval"] == interval_disclosure(paired(X, R), 10.0).total
     assert figures["probabilistic_loss"] == probabilistic_loss(paired(X, R)).total
     assert figures["satisfaction"] == satisfaction(paired(X, R), [0.1, 0.2, 0.3])

@@ -5,10 +5,16 @@ from hypothesis import strategies as st
 
 import microagg
 from microagg.base.errors import InputError
-from microagg.measure.linkage import classes, link
+from microagg.measure.linkage import Records, classes
+from microagg.measure.linkage import link as link_records
 from microagg.measure.statistics import paired
 from tests.naive import measures
 from tests.reference import load
+
+
+def link(pair, known=None, **more):
+    pair = pair if known is None else pair.only(known)
+    return link_records(Records.of_numbers(pair), **more)
 
 
 @st.composite
@@ -45,10 +51,11 @@ def releases(draw, most=40):
 def test_against_the_definition(pair, first_only):
     X, R = pair
     known = [0] if first_only else None
-    percent, expected, rows = measures.linkage(X, R, known)
+    percent, expected, by_class, rows = measures.linkage(X, R, known)
     found = link(paired(X, R), known=known)
     assert found.percent == pytest.approx(percent)
     assert found.expected == pytest.approx(expected)
+    assert found.by_class == pytest.approx(by_class)
     np.testing.assert_array_equal(found.rows, rows)
 
 
@@ -58,11 +65,11 @@ def test_deep_trees(n, d, share, threads):
     rng = np.random.default_rng(n)
     X = rng.integers(0, 60, (n, d)).astype(float)
     R = np.asarray(microagg.aggregate(X, np.arange(n) // share, "integer"), float)
-    percent, expected, rows = measures.linkage(X, R)
+    *shares, rows = measures.linkage(X, R)
     for count in (1, 2):
         threads(count)
         found = link(paired(X, R))
-        assert (found.percent, found.expected) == pytest.approx((percent, expected))
+        assert [found.percent, found.expected, found.by_class] == pytest.approx(shares)
         np.testing.assert_array_equal(found.rows, rows)
 
 
@@ -74,7 +81,9 @@ def test_what_is_sure():
     assert link(paired(X, one)).expected == pytest.approx(2.0)
     assert link(paired(one, X)).expected == pytest.approx(2.0)  # nobody differs: all are as near
     labels = microagg.partition(X, 5, "mdav")
-    assert 0.0 < link(paired(X, microagg.aggregate(X, labels))).expected <= 20.0
+    found = link(paired(X, microagg.aggregate(X, labels)))
+    assert 0.0 < found.expected <= 20.0 < found.by_class < 100.0
+    assert link(paired(X, one)).by_class == 100.0  # there is only one class
 
 
 def test_symmetric_ties_are_ties_in_any_units():
@@ -133,6 +142,6 @@ def test_refusals_and_figures():
 def test_census():
     X = load("census")
     R = microagg.aggregate(X, microagg.partition(X, 5, "mdav"))
-    percent, expected, _ = measures.linkage(X, np.asarray(R))
+    *shares, _ = measures.linkage(X, np.asarray(R))
     found = link(paired(X, R))
-    assert (found.percent, found.expected) == pytest.approx((percent, expected))
+    assert [found.percent, found.expected, found.by_class] == pytest.approx(shares)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microagg
-from microagg.measure.linkage import link
+from microagg.measure.linkage import Records, link
 from microagg.measure.linkage_parts import Links
 from microagg.measure.statistics import paired
 
@@ -16,8 +16,8 @@ def placed(originals, own):
 
 
 def by_definition(originals, own, centres, sizes):
-    """Every distance in sight."""
-    found = 0.0
+    """Every distance in sight: by records, by classes."""
+    found, classes = 0.0, 0.0
     for original, mine in zip(originals, own, strict=True):
         squares = [
             sum((c - o) * (c - o) for c, o in zip(p, original, strict=True)) for p in centres
@@ -25,7 +25,9 @@ def by_definition(originals, own, centres, sizes):
         square = sum((c - o) * (c - o) for c, o in zip(mine, original, strict=True))
         if square == min(squares):
             found += 1.0 / sum(size for s, size in zip(squares, sizes, strict=True) if s == square)
-    return 100.0 * found / len(originals)
+            nearest = {tuple(p) for s, p in zip(squares, centres, strict=True) if s == square}
+            classes += 1.0 / len(nearest)
+    return 100.0 * found / len(originals), 100.0 * classes / len(originals)
 
 
 @st.composite
@@ -37,6 +39,8 @@ def releases(draw):
     if draw(st.booleans()):
         labels = labels[np.lexsort(np.argsort(records, axis=0).T)]
     centres = np.stack([records[labels == g].mean(axis=0) for g in range(labels.max() + 1)])
+    if draw(st.booleans()):
+        centres = np.round(centres, 1) + 0.0  # some groups publish the same
     chosen = rng.choice(n, rng.integers(1, n + 1), replace=False)
     cuts = np.sort(rng.integers(0, len(centres) + 1, draw(st.integers(0, 4))))
     return records[chosen], labels[chosen], centres, np.bincount(labels), cuts
@@ -57,7 +61,7 @@ def test_by_definition(release, when, random):
     if when != "before":
         links.place(np.arange(len(originals)), centres[labels])
     expected = by_definition(originals, centres[labels], centres, sizes)
-    assert links.expected == pytest.approx(expected, rel=1e-12)
+    assert (links.expected, links.by_class) == pytest.approx(expected, rel=1e-12)
 
 
 def test_as_for_a_whole_table(threads):
@@ -71,7 +75,9 @@ def test_as_for_a_whole_table(threads):
         links = placed(X, R)
         for start in range(0, len(centres), 100):
             links.add(centres[start : start + 100], groups.sizes[start : start + 100])
-        assert links.expected == pytest.approx(link(paired(X, R)).expected)
+        whole = link(Records.of_numbers(paired(X, R)))
+        assert links.expected == pytest.approx(whole.expected)
+        assert links.by_class == pytest.approx(whole.by_class)
 
 
 def test_what_is_sure():
@@ -83,6 +89,19 @@ def test_what_is_sure():
     assert links.expected == 25.0
     links.add(X, np.full(10, 4))  # other groups at the very same points
     assert links.expected == 12.5
+    assert links.by_class == 100.0
+
+
+def test_classes_are_counted_once_wherever_they_are():
+    X = np.zeros((1, 2))
+    around = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -0.0]])
+    one, other = placed(X, around[:1]), placed(X, around[:1])
+    one.add(around, np.full(3, 2))
+    other.add(around[1:], np.full(2, 5))
+    other.add(2.0 * around, np.full(3, 5))
+    one.merge(other)
+    assert one.expected == pytest.approx(100.0 / 16)
+    assert one.by_class == pytest.approx(100.0 / 3)
 
 
 def test_who_is_not_published_does_not_count():

@@ -18,10 +18,11 @@ def scores(X, R):
 
 
 def linkage(X, R, known=None):
-    """(percent, expected, rows), with all distances in sight."""
+    """(percent, expected, by class, rows), with all distances in sight."""
     n = len(X)
     kept = [a for a in varying(X) if known is None or a in known]
-    correct, expected, rows = 0, 0.0, []
+    correct, expected, by_class, rows = 0, 0.0, 0.0, []
+    classes = [tuple((R[i, kept] + 0.0).tolist()) for i in range(n)]
     deviations = [
         math.sqrt(((X[:, a] - X[0, a] - (X[:, a] - X[0, a]).mean()) ** 2).mean()) for a in kept
     ]
@@ -33,7 +34,8 @@ def linkage(X, R, known=None):
         rows.append(tied[0])
         correct += tied[0] == i
         expected += 1.0 / tied.size if i in tied else 0.0
-    return 100.0 * correct / n, 100.0 * expected / n, rows
+        by_class += 1.0 / len({classes[j] for j in tied}) if i in tied else 0.0
+    return 100.0 * correct / n, 100.0 * expected / n, 100.0 * by_class / n, rows
 
 
 def interval(X, R, width, basis, links=None):
@@ -57,6 +59,34 @@ def interval(X, R, width, basis, links=None):
             else:
                 close += abs(x[i] - y) <= width / 100 * np.std(X[:, a] - X[0, a])
         shares.append(100.0 * close / n)
+    return shares
+
+
+def transparent(X, R, width, distance, importance, alpha, relative=False):
+    """The percentage guessed of each column that varies."""
+    Z, Y = scores(X, R)
+    kept = varying(X)
+    distance = np.broadcast_to(distance, X.shape)[:, kept]
+    importance = np.broadcast_to(importance, X.shape)[:, kept]
+    shares = []
+    for a in range(Z.shape[1]):
+        right = [0] * 5
+        for z, y, asked, weight in zip(
+            Z[:, a], Y[:, a], distance[:, a], importance[:, a], strict=True
+        ):
+            guesses = [y] * 5
+            if alpha > 0:
+                less = (1 - alpha) * (1 - weight) ** 2 / (2 * alpha)
+                # Of C: (y - C)^2 = asked^2 C^2 - less, or = asked^2 - less.
+                bend = 1 - asked**2 if relative else 1.0
+                rest = y * y + less - (0.0 if relative else asked**2)
+                inside = y * y - bend * rest
+                if inside >= 0 and bend != 0:
+                    low, high = (y - math.sqrt(inside)) / bend, (y + math.sqrt(inside)) / bend
+                    guesses = [y, low, high, *sorted((low, high), key=abs)]
+            for place, guess in enumerate(guesses):
+                right[place] += abs(z - guess) <= width / 100
+        shares.append(100.0 * max(right) / len(Z))
     return shares
 
 

@@ -29,6 +29,40 @@ def scores(numbers):
     ]
 
 
-def apart(one, other):
-    """The distance between two categories, either of which may be missing (None)."""
-    return float(one != other)
+def apart(shares):
+    """How far two categories are apart, so that a column of these shares has variance one."""
+    differing = 1 - sum(share * share for share in shares)
+    return (2 / differing) ** 0.5 if differing > 1e-12 else 0.0
+
+
+def squares(before, after, kind):
+    """The squared distance of each original entry to each released one; None is missing."""
+    known = [each for each in before if each is not None]
+    stretched = len(before) / len(known)
+    if kind == "nominal":
+        far = apart([known.count(each) / len(known) for each in set(known)]) ** 2 * stretched
+        # The mean of all lies so far from a corner.
+        shares = {each: known.count(each) / len(known) for each in known}
+        total = sum(share * share for share in shares.values())
+
+        def square(one, other):
+            if one is None or other is None:
+                share = shares.get(other if one is None else one, 0.0)
+                return far * (1 - 2 * share + total) / 2
+            return far * (one != other)
+    else:
+        mean = sum(known) / len(known)
+        variance = sum((each - mean) ** 2 for each in known) / len(known)
+
+        def square(one, other):
+            one, other = (mean if each is None else each for each in (one, other))
+            return (one - other) ** 2 / variance * stretched
+
+    return [
+        [
+            0.01 * ((one is None) != (other is None))
+            + (0.0 if one is None and other is None else square(one, other))
+            for other in after
+        ]
+        for one in before
+    ]

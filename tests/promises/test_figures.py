@@ -31,6 +31,8 @@ def evidence(X, R, confidential, distance=0.1):
         unique=int((sizes == 1).sum()),
         confidential=counts,
         distance=distance,
+        importance=0.1,
+        alpha=0.9,
     )
 
 
@@ -49,9 +51,10 @@ def test_it_says_what_it_is(figure):
     assert figure.formula
     assert figure.description.endswith(".")
     assert figure.range[0] < figure.range[1]
-    assert set(figure.needs) <= {"numbers", "k", "unique", "confidential", "distance"}
+    known = {"numbers", "records", "k", "unique", "confidential", "distance", "alpha"}
     assert figure.needs
-    assert not figure.of_sample or figure.needs == ("numbers",)
+    assert set(figure.needs) <= known
+    assert not figure.of_sample or "numbers" in figure.needs
 
 
 def test_names_and_titles_are_their_own():
@@ -149,7 +152,7 @@ def naive(X, R, confidential, distance):
 
     labels = classes(R).tolist()
     sizes = [labels.count(label) for label in set(labels)]
-    percent, expected, rows = measures.linkage(X, R)
+    percent, expected, by_class, rows = measures.linkage(X, R)
     interval = measures.interval(X, R, 5.0, "deviation")
     losses = measures.loss(X, R)
     means, variances, quantiles, totals, apart = measures.changes(X, R)
@@ -162,8 +165,10 @@ def naive(X, R, confidential, distance):
         "unique_records": sizes.count(1),
         "linkage": percent,
         "expected_linkage": expected,
+        "class_linkage": by_class,
         "interval": mean(interval),
         "interval_attributes": [share or 0.0 for share in interval],
+        "transparent_interval": mean(measures.transparent(X, R, 5.0, distance, 0.1, 0.9)),
         "linked_interval": mean(measures.interval(X, R, 5.0, "deviation", rows)),
         "range_interval": mean(measures.interval(X, R, 5.0, "range")),
         "rank_interval": mean(measures.interval(X, R, 5.0, "rank")),
@@ -187,7 +192,7 @@ def naive(X, R, confidential, distance):
             for name, part in zip((each for each in BY_NAME if "pil_" in each), parts, strict=True)
         },
         "scoring_index": (risk + mean(parts)) / 2,
-        "satisfaction": measures.satisfaction(X, R, distance, 1.0, False),
+        "satisfaction": measures.satisfaction(X, R, distance, 0.1, False),
     }
 
 

@@ -34,6 +34,8 @@ def assess(
     sd: float = 5.0,
     distance: Any = None,
     importance: Any = 1.0,
+    relative: bool = False,
+    alpha: float | None = None,
     progress: bool | None = None,
     reading: dict[str, Any] | None = None,
 ) -> Assessment:
@@ -45,7 +47,8 @@ def assess(
     key: a column in both that says which record is which; without it rows are paired in order.
     known: which of the quasi-identifiers an intruder knows who links records; all if not given.
     kinds, orders: as in `Recipe`. sd: how close to the original is too close, in percent of a
-    deviation. distance, importance: as in `microagg.measure.interval.satisfaction`.
+    deviation. distance, importance, relative: as in `microagg.measure.interval.satisfaction`; with
+    alpha, of proximity centroids, also what somebody guesses who knows how these are made.
     """
     settings = Reading(**(reading or {}))
     confidential = _as_list(confidential)
@@ -71,6 +74,8 @@ def assess(
             sd=sd,
             distance=distance,
             importance=importance,
+            relative=relative,
+            alpha=alpha,
             advance=advance,
             notes=(*before.notes, *after.notes),
         )

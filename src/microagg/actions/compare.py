@@ -72,7 +72,7 @@ def _judged(engine: Memory, survey: Survey, recipe: Recipe) -> Choice:
         k=recipe.k,
         groups=engine.partition.n_groups,
         information_loss=profile.tally.total_loss,
-        risk=figures.get("expected_linkage"),
+        risk=figures["expected_linkage"],
         scoring_index=figures.get("scoring_index"),
         seconds=seconds,
     )
@@ -85,8 +85,8 @@ def _recommend(choices: list[Choice]) -> tuple[Choice, list[str]]:
         rivals = [choice for choice in choices if choice.k == k]
         least = min(rivals, key=lambda choice: choice.information_loss)
         words.append(
-            f"For k = {k} the method {least.asked} loses least: {least.information_loss:.2f} %"
-            + ("." if least.risk is None else f", at {least.risk:.1f} % expected linkage.")
+            f"For k = {k} the method {least.asked} loses least: {least.information_loss:.2f} %, "
+            f"at {least.risk:.1f} % expected linkage."
         )
     best = min(choices, key=lambda choice: sum(choice.place))
     words.append(

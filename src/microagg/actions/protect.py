@@ -131,8 +131,7 @@ def _released(
     if measures:
         with watch("measuring", progress) as advance:
             assessment = assessed(plan, sample, profile, advance)
-        if profile.satisfaction is not None:
-            assessment.figures["satisfaction"] = profile.satisfaction
+        assessment.figures.update(profile.figures)
     facts = {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "version": microagg.__version__,

@@ -32,6 +32,12 @@ _NOISE = 1e-9
 _COMBINED = 16
 
 
+def throw_sides(wells, lots):
+    """Every group at the bottom of a well on a side drawn by lot, whichever is the deeper."""
+    reach = np.sqrt(np.maximum(-0.5 * wells[SECOND] / wells[FOURTH], 0.0))
+    return wells[AT] + lots.choice((-1.0, 1.0), reach.size) * reach
+
+
 @kernel
 def choose_wells(wells, slope, bend, y, other, cost, rest):
     """Put every group into a well so that mean and variance nearly come out, at least cost.

@@ -63,7 +63,7 @@ def aggregate(
     progress: show a bar where it takes long: True always, False never, None when a terminal
         watches.
     options: of "proximity", see `aggregation.proximity.proximity_centroids`: distance=0.1 in
-        standard deviations, importance=0.001, alpha=0.5, solution="global", relative=False.
+        standard deviations, importance=0.001, alpha=0.5, solution="global", relative=False, seed=0.
 
     The shape is that of X and the rows keep their order. O(n d) time.
     """
@@ -136,7 +136,7 @@ AGGREGATES = {
         Aggregate(
             "proximity",
             _moved,
-            options=("distance", "importance", "alpha", "solution", "relative"),
+            options=("distance", "importance", "alpha", "solution", "relative", "seed"),
             weighted=False,
             all_at_once=True,
             done="Moved the published numbers away from the originals as far as was asked, keeping "

@@ -149,8 +149,8 @@ class Recipe(Model):
         le=1,
         description="Proximity: weight of distances against nearness to the mean, 0 to 1.",
     )
-    solution: Literal["global", "local"] = Field(
-        "global", description="Proximity: global or local."
+    solution: Literal["global", "local", "random"] = Field(
+        "global", description="Proximity: global, local, or random: sides by lot."
     )
     relative: bool = Field(False, description="Proximity: distances are shares of the value.")
     keep_metadata: Annotated[Names, Spelled(texts.names)] = Field(
@@ -303,7 +303,7 @@ class Settings(TypedDict, total=False):
     distance: float | str | Mapping[str, float | str]
     importance: float | str | Mapping[str, float | str]
     alpha: float
-    solution: Literal["global", "local"]
+    solution: Literal["global", "local", "random"]
     relative: bool
     keep_metadata: str | Iterable[str]
     reading: Mapping[str, Any] | Reading

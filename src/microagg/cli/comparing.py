@@ -63,7 +63,7 @@ def compare(
                 str(each.k),
                 str(each.groups),
                 f"{each.information_loss:.2f}",
-                "" if each.risk is None else f"{each.risk:.2f}",
+                f"{each.risk:.2f}",
                 f"{each.seconds:.2f}",
             )
             for each in found.choices

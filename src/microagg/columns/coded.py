@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 from microagg.columns.kinds import find, kind_for
 from microagg.columns.kinds.kind import Kind
+from microagg.columns.points import Corners, Scores
 from microagg.columns.text import is_text, read_text, refuse_disguised, without_views
+from microagg.kernels.exact_sums import Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,15 @@ class Coded:
     def varies(self) -> bool:
         """Whether there is something to lose: two values that differ."""
         return bool((self.present != self.present[:1]).any())
+
+    def place(self) -> Scores | Corners:
+        """How its values are placed, if it is the whole of an original."""
+        if self.categories is not None:
+            counts = np.bincount(self.present, minlength=len(self.categories))
+            return self.traits.placed.of_counts(counts)
+        moments = Moments()
+        moments.add(self.present)
+        return Scores.of_moments(moments, self.whole)
 
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Self:
         """The same column with some rows only."""

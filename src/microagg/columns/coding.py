@@ -18,7 +18,7 @@ from microagg.base.errors import InputError
 from microagg.columns.coded import Coded, Declared, counts_of
 from microagg.columns.kinds import find
 from microagg.columns.kinds.kind import where_missing
-from microagg.columns.points import Corners, Scores
+from microagg.columns.points import Corners, Scores, stand
 from microagg.columns.text import is_text, refuse_disguised, without_views
 from microagg.kernels.exact_sums import Moments
 from microagg.table.checks import plain
@@ -201,11 +201,8 @@ class Coding(Declared):
 
     def fill(self, column: Coded, points: NDArray[np.float64]) -> None:
         """Write where the records of a part stand, (n, width)."""
-        self.place.fill(column.values, points[:, : self.place.width])
-        if self.has_gaps:
-            points[:, -1] = 0.0 if column.missing is None else column.missing
-            if column.missing is not None:
-                points[column.missing, :-1] = 0.0
+        share = 1.0 - self.missing / self.rows if self.has_gaps else None
+        stand(self.place, share, column.values, column.missing, points)
 
     def _code_numbers(self, part: pa.Array) -> Coded:
         coded = self.encode(part, self.fineness)

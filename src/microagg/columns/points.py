@@ -1,8 +1,11 @@
 """Columns of any kind as coordinates in which distances mean something.
 
-Numbers, ranks and dates become z-scores. Of categories, any two that differ are one standard
-deviation apart. Where a value is missing the column stands at its mean, and a column of its own
-says whether there is a value: having one or not is one standard deviation too.
+A column weighs as much here as in the loss that is reported, where all that vary count the same:
+its squared distances from the mean, in all coordinates together, add up to the number of records.
+Numbers, ranks and dates become z-scores. Of categories, any two that differ are equally far apart,
+the farther the rarer it is that two records differ. Where a value is missing the column stands at
+its mean, which is what losing a value counts as; the values of the others are stretched to make up
+for it, and a small step in a coordinate of its own tells the two apart.
 """
 
 from dataclasses import dataclass, field
@@ -18,6 +21,8 @@ from microagg.kernels.exact_sums import Moments, power_of, root
 # nearly one apart (Johnson and Lindenstrauss) in as many coordinates.
 _MOST_INDICATORS = 64
 _AT_ONCE = 1 << 16
+# What having no value adds: the loss does not count it, so it decides among equals only.
+_GAP = 0.1
 
 
 @dataclass(frozen=True)
@@ -86,25 +91,33 @@ class Scores:
 class Corners:
     """Categories as the corners of a simplex around their mean, or nearly so.
 
-    home: the mean of the corners of all records. varies: two records differ.
+    home: the mean of the corners of all records. height: what a step is worth.
     """
 
     kinds: int = 0
     home: list[float] = field(default_factory=lambda: [0.0])
-    varies: bool = False
+    height: float = 0.0
     origin: ClassVar[int] = 0
 
     @classmethod
     def of_counts(cls, counts: NDArray[np.int64]) -> Self:
         """Of categories, each of which appears so often."""
-        if counts.size == 0:
-            return cls()
+        n = int(counts.sum())
+        differing = n * n - sum(count * count for count in counts.tolist())
+        if differing == 0:
+            return cls(counts.size, [0.0] * _width(counts.size))
         total = np.zeros(_width(counts.size))
         for start in range(0, counts.size, _AT_ONCE):
             some = counts[start : start + _AT_ONCE]
             total += some @ _steps(np.arange(start, start + some.size), counts.size)
-        home = total * _height(counts.size) / max(1, int(counts.sum()))
-        return cls(counts.size, home.tolist(), int(np.count_nonzero(counts)) > 1)
+        # The variance is half the mean squared distance of two records, so this makes it one.
+        height = root(Fraction(2 * n * n, differing) / _squared_steps(counts.size))
+        return cls(counts.size, (total * height / n).tolist(), height)
+
+    @property
+    def varies(self) -> bool:
+        """Whether two records differ."""
+        return self.height > 0.0
 
     @property
     def width(self) -> int:
@@ -113,20 +126,42 @@ class Corners:
 
     def fill(self, values: NDArray[np.int64], points: NDArray[np.float64]) -> None:
         """Write where codes stand, (n, width)."""
-        np.multiply(_steps(values, self.kinds), _height(self.kinds), out=points)
+        np.multiply(_steps(values, self.kinds), self.height, out=points)
         points -= self.home
+
+
+def stand(
+    place: Scores | Corners,
+    share: float | None,
+    values: NDArray,
+    missing: NDArray[np.bool_] | None,
+    points: NDArray[np.float64],
+) -> None:
+    """Write where records stand: (n, width), and one coordinate more if some have no value.
+
+    share: how many of the original records have a value; None where there are no gaps at all.
+    """
+    if share is None:
+        place.fill(values, points)
+        return
+    own = points[:, : place.width]
+    place.fill(values, own)
+    own *= 1.0 / np.sqrt(share) if share else 0.0
+    points[:, -1] = 0.0
+    if missing is not None:
+        own[missing], points[missing, -1] = 0.0, _GAP
 
 
 def _width(kinds: int) -> int:
     return 1 if kinds <= 2 else min(kinds, _MOST_INDICATORS)
 
 
-def _height(kinds: int) -> float:
-    """What a step is worth, so that any two categories are one apart, or nearly so."""
+def _squared_steps(kinds: int) -> int:
+    """How far two categories are apart in steps, squared; of very many about."""
     if kinds <= 2:
-        return 1.0
-    # Two categories differ in two coordinates, or by two in half of them.
-    return float(np.sqrt(0.5) if kinds <= _MOST_INDICATORS else np.sqrt(0.5 / _MOST_INDICATORS))
+        return 1
+    # They differ in two coordinates, or by two in half of them.
+    return 2 if kinds <= _MOST_INDICATORS else 2 * _MOST_INDICATORS
 
 
 def _steps(codes: NDArray[np.int64], kinds: int) -> NDArray:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
 from microagg.columns.coded import Coded
-from microagg.measure.interval import satisfaction
+from microagg.measure.interval import TOO_CLOSE, satisfaction, transparent_disclosure
 from microagg.measure.statistics import paired
 
 
@@ -26,6 +26,7 @@ class Proximity:
     alpha: float
     solution: str
     relative: bool
+    seed: tuple[int, ...] = (0,)
 
 
 def centres_of(
@@ -90,6 +91,7 @@ def _moved(
         alpha=proximity.alpha,
         solution=proximity.solution,
         relative=proximity.relative,
+        seed=proximity.seed,
     ).values
     centres = np.empty(int(labels.max()) + 1)
     centres[labels] = moved
@@ -99,22 +101,35 @@ def _moved(
     return least + np.rint(centres).clip(0.0, highest).astype(np.uint64).astype(values.dtype)
 
 
-def satisfied(column: Coded, after: NDArray, proximity: Proximity) -> tuple[float, float]:
-    """The importance of the records whose distance is kept, and that of all."""
+@dataclass(frozen=True)
+class Kept:
+    """What centroids that keep their distance come to in a column.
+
+    satisfied, importance: of the records whose distance is kept, and of all.
+    transparent: the values that somebody guesses who knows how they were made, in percent; None
+    where all are the same.
+    """
+
+    satisfied: float
+    importance: float
+    transparent: float | None
+
+
+def kept_distances(column: Coded, after: NDArray, proximity: Proximity) -> Kept:
+    """How well the distances are kept by what records publish, as they are known and if guessed."""
     present = slice(None) if column.missing is None else ~column.missing
     if column.values[present].size == 0:
-        return 0.0, 0.0
+        return Kept(0.0, 0.0, None)
     shape = column.values.shape
-    importance = np.broadcast_to(proximity.importance, shape)[present]
-    distance = np.broadcast_to(proximity.distance, shape)[present]
-    percent = satisfaction(
-        paired(column.values[present], after[present]),
-        distance[:, np.newaxis],
-        importance[:, np.newaxis],
-        relative=proximity.relative,
+    importance = np.broadcast_to(proximity.importance, shape)[present, np.newaxis]
+    distance = np.broadcast_to(proximity.distance, shape)[present, np.newaxis]
+    pair = paired(column.values[present], after[present])
+    percent = satisfaction(pair, distance, importance, relative=proximity.relative)
+    guessed = transparent_disclosure(
+        pair, TOO_CLOSE, distance, importance, proximity.alpha, relative=proximity.relative
     )
     total = float(importance.sum())
-    return percent / 100.0 * total, total
+    return Kept(percent / 100.0 * total, total, guessed.total if pair.columns.size else None)
 
 
 def to_digits(column: pa.Array | pa.ChunkedArray, digits: int | None) -> pa.Array:

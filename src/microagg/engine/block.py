@@ -51,15 +51,12 @@ class Block:
         ]
 
     def points(self, plan: Plan) -> NDArray[np.float64]:
-        """Where the groups stand by what they publish, (groups, width)."""
-        return plan.place(
-            [
-                coding.as_coded(values, empty if empty.any() else None)
-                for coding, values, empty in zip(
-                    plan.codings, self.centres, self.empty, strict=True
-                )
-            ]
-        )
+        """Where the groups stand by what they publish, for somebody who weighs columns alike."""
+        published = [
+            coding.as_coded(values, empty if empty.any() else None)
+            for coding, values, empty in zip(plan.codings, self.centres, self.empty, strict=True)
+        ]
+        return plan.place(published, weighted=False)
 
 
 def group_cell(

@@ -15,7 +15,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode, encode
-from microagg.columns.published import Proximity, centres_of, satisfied, to_digits
+from microagg.columns.published import Kept, Proximity, centres_of, kept_distances, to_digits
 from microagg.engine.block import Block, group_cell
 from microagg.engine.cells import rows_by_cell
 from microagg.engine.counting import Counting, Counts, Wanted
@@ -120,7 +120,8 @@ class Memory:
         run_all(group, counts, advance)
         made = [block for block in blocks if block is not None]
         if moved:
-            made, profile.satisfaction = _moved(plan, original, rows_of, made)
+            made, kept = _moved(plan, original, rows_of, made)
+            profile.keep_distances(kept)
             for cell, rows in enumerate(rows_of):
                 profiles[cell].add(plan, rows, original.part(plan, rows)[0], made[cell])
         for each in profiles:
@@ -278,7 +279,12 @@ class _Original:
             return column.values[rows]
 
         return Proximity(
-            asked("distance"), asked("importance"), recipe.alpha, recipe.solution, recipe.relative
+            asked("distance"),
+            asked("importance"),
+            recipe.alpha,
+            recipe.solution,
+            recipe.relative,
+            (recipe.seed, recipe.quasi_identifiers.index(name)),
         )
 
     def released(
@@ -350,7 +356,7 @@ def _moved(
     original: _Original,
     rows_of: Sequence[NDArray[np.int64]],
     blocks: Sequence[Block],
-) -> tuple[list[Block], float | None]:
+) -> tuple[list[Block], list[Kept]]:
     """The same groups with centroids that keep their distance, over all cells at once."""
     rows = np.concatenate(list(rows_of))
     starts = np.cumsum([0, *(block.groups.n_groups for block in blocks)])
@@ -364,15 +370,11 @@ def _moved(
         centres.append(np.split(found, starts[1:-1]))
         empty.append(np.split(none, starts[1:-1]))
         if column.categories is None:
-            kept.append(satisfied(column, found[groups.labels], proximity))
-    total = sum(importance for _, importance in kept)
-    level = None
-    if kept:
-        level = 100.0 * sum(each for each, _ in kept) / total if total > 0.0 else 100.0
+            kept.append(kept_distances(column, found[groups.labels], proximity))
     made = [
         replace(
             block, centres=[part[cell] for part in centres], empty=[part[cell] for part in empty]
         )
         for cell, block in enumerate(blocks)
     ]
-    return made, level
+    return made, kept

@@ -104,14 +104,15 @@ class Plan:
         """The quasi-identifiers of some rows as numbers."""
         return [coding.code(piece(part, coding.name)) for coding in self.codings]
 
-    def place(self, columns: Sequence[Coded]) -> NDArray[np.float64]:
-        """Where records stand, (n, width)."""
+    def place(self, columns: Sequence[Coded], weighted: bool = True) -> NDArray[np.float64]:
+        """Where records stand, (n, width); weighted: by the recipe, as they are grouped."""
         points = np.empty((columns[0].values.size, self.width))
         start = 0
         for coding, column in zip(self.codings, columns, strict=True):
             part = points[:, start : start + coding.width]
             coding.fill(column, part)
-            part *= self.recipe.attribute_weights.get(coding.name, 1.0)
+            if weighted:
+                part *= self.recipe.attribute_weights.get(coding.name, 1.0)
             start += coding.width
         return points
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from microagg.columns.coded import Coded
 from microagg.columns.profile import Tally
+from microagg.columns.published import Kept
 from microagg.engine.block import Block
 from microagg.engine.plan import Plan
 from microagg.engine.sample import row_hashes
@@ -39,8 +40,9 @@ class Profile:
     cells: the same sums to the last bit, wherever and in whatever order cells were done. It holds
     nothing of single originals but where `LINKED` of them stand, in `links`.
 
-    satisfaction: the share of values as far from the original as asked, by importance, in percent,
-        where somebody asked.
+    figures: of centroids that keep their distance, where somebody asked, in percent: the share of
+        values as far from the original as asked, by importance, and of those that somebody guesses
+        who knows how the centroids were made.
     """
 
     def __init__(
@@ -56,12 +58,13 @@ class Profile:
         self.dominance = Dominance(
             [plan.recipe.dominance.get(coding.name, DOMINATES) for coding in plan.codings]
         )
-        self.satisfaction: float | None = None
+        self.figures: dict[str, float] = {}
         self.links: Links | None = None
         self.linked = np.zeros(0, np.int64)
         if linked:
             self.linked = np.arange(0, rows.size, max(1, -(-rows.size // linked)))
-            self.links = Links(plan.place([column.rows(self.linked) for column in columns]))
+            linked_columns = [column.rows(self.linked) for column in columns]
+            self.links = Links(plan.place(linked_columns, weighted=False))
 
     def begin(self) -> Self:
         """An empty profile of the same table, for a cell."""
@@ -96,7 +99,7 @@ class Profile:
         self._add(rows, before, after)
         self.dominance.merge(dominance)
         if self.links is not None:
-            self.links.add(plan.place(after), np.ones(rows.size, np.int64))
+            self.links.add(plan.place(after, weighted=False), np.ones(rows.size, np.int64))
 
     def _add(
         self, rows: NDArray[np.int64], before: Sequence[Coded], after: Sequence[Coded]
@@ -105,6 +108,15 @@ class Profile:
         there, places = self._sampled(rows)
         self._places.append(places)
         self._after.append([column.rows(there) for column in after])
+
+    def keep_distances(self, kept: Sequence[Kept]) -> None:
+        """What centroids that keep their distance come to, column by column."""
+        if kept:
+            total = sum(each.importance for each in kept)
+            level = 100.0 * sum(each.satisfied for each in kept) / total if total > 0.0 else 100.0
+            guessed = [each.transparent for each in kept if each.transparent is not None]
+            close = float(np.mean(guessed)) if guessed else 0.0
+            self.figures = {"satisfaction": level, "transparent_interval": close}
 
     def merge(self, other: Self) -> None:
         """What was added to the profile of the next cell."""

@@ -1,15 +1,16 @@
 """What the figures of a release are computed from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.measure.anonymity import Disclosure
-from microagg.measure.interval import interval_disclosure
-from microagg.measure.linkage import Linkage, link
+from microagg.measure.interval import TOO_CLOSE, interval_disclosure, transparent_disclosure
+from microagg.measure.linkage import Linkage, Records, link
 from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
 from microagg.measure.statistics import ByColumn, Changes, Pair, changes, release_loss
 
@@ -18,24 +19,29 @@ from microagg.measure.statistics import ByColumn, Changes, Pair, changes, releas
 class Evidence:
     """What is known of a release; what several figures share is worked out once, when asked for.
 
-    numbers: the records that have all numbers before and after (see `paired`).
+    numbers: the records that have all numbers before and after (see `paired`); complete: which
+    these are, if not all.
+    points: all records as points, whatever their columns are; the numbers if not given.
     k, unique: the size of the smallest class of records that share their released values, and the
     records that share theirs with nobody. confidential: what classes give away of each confidential
     column.
-    distance, importance: what owners ask for (see `satisfaction`).
+    distance, importance, relative: what owners ask for (see `satisfaction`). alpha: how much that
+    weighed when centroids were moved, if it is known (see `transparent_disclosure`).
     sd: how close a released value may not come, in percent (see `interval_disclosure`).
-    known: the columns an intruder knows (see `link`). The time goes into linkage, whose share done
-    is told by `advance`.
+    The time goes into linkage, whose share done is told by `advance`.
     """
 
     numbers: Pair | None = None
+    complete: NDArray[np.bool_] | None = None
+    points: Records | None = None
     k: int | None = None
     unique: int | None = None
     confidential: Mapping[str, Disclosure] | None = None
     distance: ArrayLike | None = None
     importance: ArrayLike = 1.0
-    sd: float = 5.0
-    known: Sequence[int] | None = None
+    relative: bool = False
+    alpha: float | None = None
+    sd: float = TOO_CLOSE
     advance: Advance = silent
 
     @property
@@ -45,19 +51,48 @@ class Evidence:
         return self.numbers
 
     @cached_property
+    def records(self) -> Records | None:
+        """What is linked."""
+        if self.points is None and self.numbers is not None:
+            return Records.of_numbers(self.numbers)
+        return self.points
+
+    @cached_property
     def links(self) -> Linkage:
         """Whom an intruder finds who knows the originals."""
-        return link(self.pair, known=self.known, advance=self.advance)
+        assert self.records is not None
+        return link(self.records, self.advance)
+
+    @property
+    def linked_numbers(self) -> NDArray[np.int64]:
+        """For each of the numbers' records the one it is linked to; -1 where that is incomplete."""
+        if self.complete is None:
+            return self.links.rows
+        places = np.where(self.complete, np.cumsum(self.complete) - 1, -1)
+        return places[self.links.rows[self.complete]]
 
     @cached_property
     def interval(self) -> ByColumn:
         """How many released values are close to the originals."""
         return interval_disclosure(self.pair, self.sd)
 
+    @cached_property
+    def transparent_interval(self) -> float:
+        """How many are close to what is guessed by one who knows how centroids were moved."""
+        assert self.distance is not None
+        assert self.alpha is not None
+        asked = (self.distance, self.importance, self.alpha)
+        return transparent_disclosure(self.pair, self.sd, *asked, relative=self.relative).total
+
     @property
     def risk(self) -> float:
         """DR = (DLD + SDID) / 2 (P3M paper, section 2.3)."""
         return (self.links.percent + self.interval.total) / 2.0
+
+    @property
+    def transparent_risk(self) -> float:
+        """DR by one who knows how centroids were moved."""
+        return (self.links.percent + self.transparent_interval) / 2.0
 
     @property
     def scoring_index(self) -> float:

@@ -42,7 +42,9 @@ class Figure:
 
 def _satisfaction(evidence: Evidence) -> float:
     assert evidence.distance is not None
-    return satisfaction(evidence.pair, evidence.distance, evidence.importance)
+    return satisfaction(
+        evidence.pair, evidence.distance, evidence.importance, relative=evidence.relative
+    )
 
 
 _risk = partial(Figure, group="risk")
@@ -75,8 +77,10 @@ FIGURES: tuple[Figure, ...] = (
         "Linkage",
         "DLD = 100 #{i : i = i'} / n, i' the released record nearest to original i",
         "Records that an intruder who knows the originals links to themselves; ties go to the "
-        "first.",
+        "first. Of a class of equal records one at most, so 100 / k at most: that no one is "
+        "picked out does not say that classes are not found, see class_linkage.",
         lambda evidence: evidence.links.percent,
+        needs=("records",),
     ),
     _risk(
         "expected_linkage",
@@ -85,6 +89,16 @@ FIGURES: tuple[Figure, ...] = (
         "Records that an intruder who knows the originals links to themselves, choosing at random "
         "among equally near ones.",
         lambda evidence: evidence.links.expected,
+        needs=("records",),
+    ),
+    _risk(
+        "class_linkage",
+        "Class linkage",
+        "100 / n sum over i whose class is among the nearest of 1 / number of nearest classes",
+        "Records whose class an intruder who knows the originals finds, choosing at random among "
+        "equally near ones: what all records of a class share is known of them.",
+        lambda evidence: evidence.links.by_class,
+        needs=("records",),
     ),
     _risk(
         "interval",
@@ -103,12 +117,24 @@ FIGURES: tuple[Figure, ...] = (
         of_sample=True,
     ),
     _risk(
+        "transparent_interval",
+        "Transparent interval disclosure",
+        "mean over columns of max over guesses g of 100 #{|x - g| <= sd sigma} / n; g is x', "
+        "x' - r, x' + r, the inner or the outer of these; "
+        "r^2 = Delta^2 - (1 - alpha) (1 - w)^2 / (2 alpha)",
+        "Values that an intruder guesses as closely who knows how proximity centroids are made, "
+        "with alpha, distance and importance: the best of his guesses in each column.",
+        attrgetter("transparent_interval"),
+        needs=("numbers", "distance", "alpha"),
+        of_sample=True,
+    ),
+    _risk(
         "linked_interval",
         "Linked interval disclosure",
         "SDID with x' from the nearest released record",
         "Values that an intruder guesses as closely who trusts the nearest released record.",
         lambda evidence: (
-            interval_disclosure(evidence.pair, evidence.sd, links=evidence.links.rows).total
+            interval_disclosure(evidence.pair, evidence.sd, links=evidence.linked_numbers).total
         ),
     ),
     _risk(

@@ -1,13 +1,15 @@
 """Every figure of risk and utility of a release."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
+from microagg.columns.space import in_one_space
 from microagg.engine.counting import Counts
 from microagg.measure.anonymity import Disclosure
 from microagg.measure.change import category_loss, numeric_loss, share_changed
@@ -25,8 +27,9 @@ class Assessment:
     columns: those judged, that others may know. k_found: the least number of records that share
     their values in them. figures: by the names of `microagg.measure.figures`; those that compare
     numbers are of `judged_columns`, over the `judged` records that have all these values before and
-    after. confidential: what classes give away of each confidential column, in full. The last seven
-    are counted on the release itself, on all of it.
+    after. linked_columns: what an intruder knows of the `linked` records that are looked for.
+    confidential: what classes give away of each confidential column, in full. The last seven are
+    counted on the release itself, on all of it.
     """
 
     columns: tuple[str, ...]
@@ -37,6 +40,8 @@ class Assessment:
     attribute_changes: dict[str, float]
     judged: int
     judged_columns: tuple[str, ...]
+    linked: int
+    linked_columns: tuple[str, ...]
     figures: dict[str, Any]
     notes: tuple[str, ...] = ()
     k_found: int = 0
@@ -94,6 +99,7 @@ class Assessment:
             "percent_changed": self.attribute_changes,
             "figures": self.figures,
             "judged": {"records": self.judged, "columns": list(self.judged_columns)},
+            "linked": {"records": self.linked, "columns": list(self.linked_columns)},
             "confidential": self.confidential,
             "notes": list(self.notes),
         }
@@ -119,32 +125,41 @@ def measure(
     sd: float = 5.0,
     distance: Any = None,
     importance: Any = 1.0,
+    relative: bool = False,
+    alpha: float | None = None,
     figures: Sequence[Figure] = FIGURES,
     advance: Advance = silent,
     notes: tuple[str, ...] = (),
 ) -> Assessment:
     """Every figure of columns before and after, row by row; see also `Assessment.counted`.
 
-    losses, changes: by column, if they were computed before. figures: those wanted.
+    losses, changes: by column, if they were computed before. known: the columns that records are
+    linked by; all if not given. figures: those wanted.
     """
     if losses is None:
         losses = {after.name: _loss(before, after) for before, after in pairs}
     if changes is None:
         changes = {after.name: _changed(before, after) for before, after in pairs}
     varying = [losses[after.name] for before, after in pairs if before.varies]
-    names, numbers = _complete_numbers(pairs)
-    if numbers is not None:
-        check_columns(known or (), names)
+    names, numbers, complete = _complete_numbers(pairs)
+    columns = tuple(after.name for _, after in pairs)
+    check_columns(known or (), columns)
+    by = tuple(name for name in columns if known is None or name in known)
+    links = any("records" in figure.needs for figure in figures)
+    rows = pairs[0][1].values.size
     evidence = Evidence(
         numbers=numbers,
+        complete=complete,
+        points=in_one_space([pair for pair in pairs if pair[1].name in by]) if links else None,
         distance=distance,
         importance=importance,
+        relative=relative,
+        alpha=alpha,
         sd=sd,
-        known=None if known is None or numbers is None else [names.index(name) for name in known],
         advance=advance,
     )
     return Assessment(
-        columns=tuple(after.name for _, after in pairs),
+        columns=columns,
         rows_original=rows_original,
         rows_released=rows_released,
         information_loss=float(np.mean(varying)) if varying else 0.0,
@@ -152,9 +167,29 @@ def measure(
         attribute_changes=dict(changes),
         judged=0 if numbers is None else numbers.n,
         judged_columns=tuple(names),
+        linked=rows if links else 0,
+        linked_columns=by,
         figures=judge(evidence, figures),
-        notes=notes,
+        notes=(*notes, *_scope(numbers, names, len(columns), rows, by if links else ())),
     )
+
+
+def linkage_note(records: str, columns: Sequence[str]) -> str:
+    """Who is looked for, and by what."""
+    return f"Linkage looks for {records}, by {', '.join(columns)}."
+
+
+def _scope(
+    numbers: Pair | None, names: Sequence[str], columns: int, rows: int, linked: Sequence[str]
+) -> Iterator[str]:
+    """What was judged, for somebody who reads the figures."""
+    if linked:
+        yield linkage_note(f"all {rows} records", linked)
+    if numbers is not None and (numbers.n < rows or len(names) < columns):
+        yield (
+            f"Figures of numbers are of {', '.join(names)}, of the {numbers.n} records that have "
+            "all of these before and after."
+        )
 
 
 def _loss(before: Coded, after: Coded) -> float:
@@ -166,20 +201,23 @@ def _changed(before: Coded, after: Coded) -> float:
     return share_changed(before.values, after.values, before.missing, after.missing)
 
 
-def _complete_numbers(pairs: Sequence[tuple[Coded, Coded]]) -> tuple[list[str], Pair | None]:
-    """The columns that have distances; before and after, of the records that have all values."""
+def _complete_numbers(
+    pairs: Sequence[tuple[Coded, Coded]],
+) -> tuple[list[str], Pair | None, NDArray[np.bool_] | None]:
+    """The columns that have distances; before and after, of the records that have all values, and
+    which these are."""
     numeric = [pair for pair in pairs if pair[1].numeric]
     names = [after.name for _, after in numeric]
     if not numeric:
-        return names, None
+        return names, None, None
     whole = np.ones(numeric[0][0].values.size, bool)
     for column in (column for pair in numeric for column in pair):
         if column.missing is not None:
             whole &= ~column.missing
     if not whole.any():
-        return names, None
+        return names, None, None
     before, after = (
         np.column_stack([pair[side].values[whole].astype(np.float64) for pair in numeric])
         for side in (0, 1)
     )
-    return names, paired(before, after)
+    return names, paired(before, after), whole

@@ -16,7 +16,7 @@ from microagg.columns.told import Attribute, Correlations
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile, Sampled
 from microagg.measure.figures import FIGURES
-from microagg.release.assessment import Assessment, measure
+from microagg.release.assessment import Assessment, linkage_note, measure
 from microagg.table.opening import Origin
 
 MEASURED = 100_000
@@ -70,25 +70,23 @@ def assessed(plan: Plan, sample: pa.Table, profile: Profile, advance: Advance) -
     )
     if whole:
         return found
-    figures, notes = (
-        dict(found.figures),
-        [
-            "Figures other than those of losses, classes and confidential columns are of a sample "
-            f"of {found.judged} records."
-        ],
+    sampled_note = (
+        "Figures other than those of losses, classes and confidential columns are of a sample of "
+        f"{sampled.places.size} records."
     )
+    found = replace(found, notes=(sampled_note, *found.notes))
     if profile.links is not None:
         staying = np.isin(profile.linked, sampled.places)
         linked = profile.linked[staying]
         rows = np.searchsorted(sampled.places, linked)
-        points = plan.place([column.rows(rows) for column in sampled.after])
+        points = plan.place([column.rows(rows) for column in sampled.after], weighted=False)
         profile.links.place(np.flatnonzero(staying), points)
-        figures["expected_linkage"] = profile.links.expected
-        notes.append(
-            f"Linkage is of {linked.size} of these, looked for among all "
-            f"{plan.rows - plan.dropped} records."
-        )
-    return replace(found, figures=figures, notes=tuple(notes))
+        found.figures["expected_linkage"] = profile.links.expected
+        found.figures["class_linkage"] = profile.links.by_class
+        records = f"{linked.size} of these among all {found.rows_released} records"
+        note = linkage_note(records, found.linked_columns)
+        found = replace(found, linked=linked.size, notes=(*found.notes, note))
+    return found
 
 
 def _confidential(plan: Plan, sample: pa.Table, sampled: Sampled, origin: Origin) -> list[Coded]:

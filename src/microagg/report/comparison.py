@@ -11,7 +11,8 @@ class Choice:
     """One method with one k, judged.
 
     risk: percent of records that an intruder who knows the originals is expected to link to
-    themselves; None where no column has distances. method is the one used where "auto" was asked.
+    themselves. method is the one used where "auto" was asked. scoring_index: None where no column
+    has distances.
     """
 
     asked: str
@@ -19,7 +20,7 @@ class Choice:
     k: int
     groups: int
     information_loss: float
-    risk: float | None
+    risk: float
     scoring_index: float | None
     seconds: float
 
@@ -31,7 +32,7 @@ class Choice:
     @property
     def place(self) -> tuple[float, float]:
         """Loss and risk: the lower both, the better."""
-        return self.information_loss, self.risk or 0.0
+        return self.information_loss, self.risk
 
     def beats(self, other: "Choice") -> bool:
         """Whether it is nowhere worse and somewhere better."""

@@ -131,15 +131,19 @@ def test_linkage_is_looked_for_among_all_records(source, target):
     before, after = (np.column_stack(pq.read_table(path).columns) for path in (source, target))
     published, sizes = np.unique(after, axis=0, return_counts=True)
     scale, linked = before.std(axis=0), np.arange(0, rows, 101)
-    rightly = 0.0
+    rightly = classes = 0.0
     for row in linked:
         squares = ((published - before[row]) / scale) ** 2
         nearest = squares.sum(axis=1) <= squares.sum(axis=1).min() * (1 + 1e-12)
         if (published[nearest] == after[row]).all(axis=1).any():
             rightly += 1.0 / sizes[nearest].sum()
+            classes += 1.0 / nearest.sum()
     expected = 100.0 * rightly / linked.size
-    assert release.assessment.figures["expected_linkage"] == pytest.approx(expected, rel=1e-6)
-    note = f"Linkage is of {linked.size} of these, looked for among all {rows} records."
+    figures = release.assessment.figures
+    assert figures["expected_linkage"] == pytest.approx(expected, rel=1e-6)
+    assert figures["class_linkage"] == pytest.approx(100.0 * classes / linked.size, rel=1e-6)
+    assert release.assessment.linked == linked.size
+    note = f"Linkage looks for {linked.size} of these among all {rows} records, by x, y."
     assert note in release.assessment.notes
 
 
