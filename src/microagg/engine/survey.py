@@ -58,8 +58,10 @@ class Survey:
         """
         self.rows += part.num_rows
         self.units += part.num_rows if units is None else units.size
-        for column in (*self.columns, *self.confidential):
+        for column in self.columns:
             column.add(part.column(column.name))
+        for secret in self.confidential:
+            secret.add(part.column(secret.name))
         table = pa.Table.from_batches([part])
         if self.strata is not None:
             self.strata.add(table.select(self.recipe.within), units)

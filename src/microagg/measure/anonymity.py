@@ -138,7 +138,7 @@ class WithinClasses:
         below = share * (turn - starts) - (summed[turn] - summed[starts]) / n
         above = (summed[ends] - summed[turn]) / n - share * (ends - turn)
         moved = np.maximum(below, 0.0) + np.maximum(above, 0.0)
-        distances = np.bincount(self.groups, weights=moved)
+        distances = np.bincount(self.groups, weights=moved).astype(np.float64)
         # Before its first value a class has nothing, and all the others have is to be moved.
         distances += summed[starts[self.firsts]] / n
         return np.clip(distances / max(1, m - 1), 0.0, 1.0)
@@ -187,8 +187,9 @@ class Spread:
     @classmethod
     def of(cls, figures: NDArray) -> Self:
         """From the figure of each class."""
-        rounded, times = np.unique(np.round(figures.astype(np.float64), 6), return_counts=True)
-        return cls(float(figures.min()), float(figures.max()), rounded, times)
+        rounded = np.asarray(np.round(figures.astype(np.float64), 6), np.float64)
+        different, times = np.unique(rounded, return_counts=True)
+        return cls(float(figures.min()), float(figures.max()), different, times)
 
     def merge(self, other: Self) -> Self:
         """With the classes of another."""
@@ -202,10 +203,10 @@ class Spread:
         """In short."""
         up_to = np.cumsum(self.times)
         marks = [-(-int(up_to[-1]) * quarters // 4) for quarters in (1, 2, 3)]
-        quartiles = self.figures[np.searchsorted(up_to, marks)].tolist()
+        low, middle, high = self.figures[np.searchsorted(up_to, marks)].tolist()
         # Without rounding, lest the mean change with the order of the classes.
         mean = math.fsum(self.figures * self.times) / int(up_to[-1])
-        return Summary(self.least, *quartiles, self.largest, mean)
+        return Summary(self.least, low, middle, high, self.largest, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +227,13 @@ class Disclosure:
     def of(cls, within: WithinClasses) -> Self:
         """Of some classes."""
         distinct = within.distinct()
-        spreads = (Spread.of(each) for each in (distinct, within.entropy(), within.distance()))
-        return cls(*spreads, int(within.sizes.sum()), int(within.sizes[distinct == 1].sum()))
+        return cls(
+            Spread.of(distinct),
+            Spread.of(within.entropy()),
+            Spread.of(within.distance()),
+            int(within.sizes.sum()),
+            int(within.sizes[distinct == 1].sum()),
+        )
 
     @property
     def percent_alone(self) -> float:

@@ -229,8 +229,8 @@ class Disk:
             self._work.check_open()
             names = [*plan.counted, *(each.name for each in wanted.columns)]
             tables = self._ranges(self._stream, plan, list(dict.fromkeys(names)), advance)
-            batches = (batch for table in tables for batch in table.to_batches())
-            classes, counts = self._counted(batches, plan, wanted, advance)
+            published = (batch for table in tables for batch in table.to_batches())
+            classes, counts = self._counted(published, plan, wanted, advance)
             return Recount(classes, counts=counts)
         try:
             back = read_back_stream(draft.path, draft.schema, self.origin)

@@ -112,7 +112,7 @@ class Stats(Format):
         Labels of columns say what they are about, as their names do, and stay.
         """
         names, keep = set(table.column_names), set(recipe.keep_metadata)
-        of_columns = {
+        of_columns: dict[str, Any] = {
             each.name: only(getattr(layout, each.name), names)
             for each in fields(layout)
             if isinstance(getattr(layout, each.name), dict)
