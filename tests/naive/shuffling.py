@@ -12,7 +12,10 @@ def place(key, row, tie=0):
 def siphash(key, message):
     low, high = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
     names = b"somepseu", b"dorandom", b"lygenera", b"tedbytes"
-    v = [half ^ int.from_bytes(name, "big") for half, name in zip((low, high) * 2, names)]
+    v = [
+        half ^ int.from_bytes(name, "big")
+        for half, name in zip((low, high) * 2, names, strict=True)
+    ]
     padded = message + bytes(7 - len(message) % 8) + bytes([len(message) % 256])
     for start in range(0, len(padded), 8):
         word = int.from_bytes(padded[start : start + 8], "little")

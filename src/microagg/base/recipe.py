@@ -45,6 +45,9 @@ def _plain(value: Any) -> Any:
 
 Option = Annotated[Any, BeforeValidator(_plain)]
 Places = Annotated[int, Field(ge=-15, le=15)]
+# Whoever knows how far centroids were moved moves them back.
+_PROXIMITY = {"distance", "importance", "alpha", "solution", "relative"}
+_PRIVATE = {"seed", "orders", "reading", *_PROXIMITY}
 # A number for all, or the name of a column that has one for each record.
 Preference = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] | str
 
@@ -137,6 +140,11 @@ class Recipe(Model):
         "global", description="Proximity: global or local."
     )
     relative: bool = Field(False, description="Proximity: distances are shares of the value.")
+    row_order: Literal["shuffled", "kept"] = Field(
+        "shuffled",
+        description="The rows that are written: shuffled, or kept in the order of the input, which "
+        "tells about columns that were sorted.",
+    )
     reading: Reading = Field(Reading(), description="How the input is read.")
 
     @model_validator(mode="after")
@@ -197,9 +205,19 @@ class Recipe(Model):
             **self.model_dump(mode="json", exclude_defaults=True),
         }
 
-    def to_toml(self) -> str:
+    def public(self) -> dict[str, Any]:
+        """The settings that may be published.
+
+        Not which categories and stand-ins the input has, the query it is, nor what helps to undo
+        or to repeat what was done.
+        """
+        kept = {name: value for name, value in self.to_dict().items() if name not in _PRIVATE}
+        kinds = {**self.kinds, **dict.fromkeys(self.orders, "ordinal")}
+        return {**kept, **({"kinds": kinds} if kinds else {})}
+
+    def to_toml(self, *, public: bool = False) -> str:
         """The recipe as the text of a TOML file."""
-        return tomli_w.dumps(self.to_dict())
+        return tomli_w.dumps(self.public() if public else self.to_dict())
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the recipe to a TOML file."""
@@ -259,6 +277,7 @@ class Settings(TypedDict, total=False):
     alpha: float
     solution: Literal["global", "local"]
     relative: bool
+    row_order: Literal["shuffled", "kept"]
     reading: Mapping[str, Any] | Reading
 
 

@@ -1,7 +1,7 @@
 """Memory: a table of any kind that fits, held once as it came and once as it goes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
 from microagg.engine.survey import Survey, surveyed_columns, weights_of
 from microagg.grouping.constraints import check_entities_within, entity_points
+from microagg.kernels.shuffling import shuffled_order
 from microagg.kernels.threads import run_all
 from microagg.table.classes import class_of, count_classes
 from microagg.table.frames import Frame, as_arrow, give_back_memory
@@ -34,19 +35,22 @@ _PLACED_AT_ONCE = 1 << 17
 
 @dataclass(eq=False)
 class _Released:
-    """What is left once records were published; nothing of the original."""
+    """What is left once records were published; nothing of the original.
+
+    rows: the numbers that the rows had there.
+    """
 
     data: Any
     partition: Partition
     counted: tuple[str, ...]
     entities: NDArray[np.int64] | None
+    rows: NDArray[np.int64]
 
 
 class Memory:
     """A table in memory; see `Engine`."""
 
     name = "memory"
-    keeps_order = True
     writes_folders = False
     memory = None
 
@@ -59,6 +63,7 @@ class Memory:
         self._recipe, self._shares = recipe, shares
         self._original: _Original | None = _Original(source, recipe)
         self._released: _Released | None = None
+        self._order: bytes | None = None
 
     @property
     def data(self) -> Any:
@@ -91,9 +96,11 @@ class Memory:
         units = leaves if original.first_rows is None else leaves[original.first_rows]
         return np.bincount(units[units != DROPPED], minlength=plan.leaves)
 
-    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+    def publish(
+        self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
+    ) -> None:
         """Group the records of every cell and publish."""
-        original = self._held
+        original, self._order = self._held, order
         give_back_memory()
         rows_of = original.rows_of_cells(plan)
         counts = np.array([rows.size for rows in rows_of])
@@ -133,7 +140,10 @@ class Memory:
     @contextmanager
     def write(self, place: Place, advance: Advance) -> Iterator[ReadBack]:
         """Write the release whole, and read it back."""
-        with draft_of(as_arrow(self.data), place, self.origin) as back:
+        table = as_arrow(self.data)
+        if self._order is not None:
+            table = table.take(pa.array(self._shuffled))
+        with draft_of(table, place, self.origin) as back:
             advance(1.0)
             yield back
 
@@ -148,12 +158,22 @@ class Memory:
             return Recount(count_classes(table, released.counted, released.entities))
         classes = None
         if draft.complete:
-            classes = count_classes(draft.table, released.counted, released.entities)
+            entities = released.entities
+            if entities is not None and self._order is not None:
+                entities = entities[self._shuffled]
+            classes = count_classes(draft.table, released.counted, entities)
         advance(1.0)
         return Recount(classes, draft.complete, draft.same, draft.sha256)
 
     def close(self) -> None:
         """There is nothing to let go of: what was written stays, what is in memory goes with it."""
+
+    @property
+    def _shuffled(self) -> NDArray[np.int64]:
+        """Which row is written first, second, ..."""
+        assert self._released is not None
+        assert self._order is not None
+        return shuffled_order(self._order, self._released.rows)
 
     @property
     def _held(self) -> "_Original":
@@ -292,6 +312,7 @@ class _Original:
             Partition(labels, self.recipe.k, plan.called),
             plan.counted,
             entities if entities is None or stays is None else entities[stays],
+            np.arange(self.seen.num_rows) if stays is None else np.flatnonzero(stays),
         )
 
 
@@ -301,6 +322,10 @@ def _seen(source: Opened, recipe: Recipe) -> pa.RecordBatch:
     for name in surveyed_columns(recipe):
         if name == recipe.weights:
             arrays[name] = source.looked_at(name)
+        elif name in recipe.identifiers:
+            # What is dropped may be anything.
+            with suppress(InputError):
+                arrays[name] = source.frame.column(name)
         else:
             known = name in recipe.quasi_identifiers
             arrays[name] = source.without_codes(name) if known else source.frame.column(name)

@@ -64,11 +64,17 @@ class Survey:
             self.strata.merge(other.strata)
 
 
-def surveyed_columns(recipe: Recipe) -> list[str]:
-    """The columns that a survey looks at, each once."""
+def grouped_columns(recipe: Recipe) -> list[str]:
+    """The columns that grouping and figures need, each once."""
     names = [*recipe.quasi_identifiers, *recipe.within, *recipe.confidential]
     names += [] if recipe.weights is None else [recipe.weights]
     return list(dict.fromkeys(names))
+
+
+def surveyed_columns(recipe: Recipe) -> list[str]:
+    """The columns that a survey looks at: where rows keep their order, it may tell of others."""
+    dropped = recipe.identifiers if recipe.row_order == "kept" else ()
+    return list(dict.fromkeys([*grouped_columns(recipe), *dropped]))
 
 
 def weights_of(recipe: Recipe, part: pa.RecordBatch | pa.Table) -> NDArray[np.float64]:

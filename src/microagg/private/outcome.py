@@ -62,7 +62,7 @@ class PrivateRelease:
         """
         table = self.table()
         with (
-            open_place(target, self.origin, force) as place,
+            open_place(target, self.origin, force, has_record=False) as place,
             # How the input was laid out says something of its entries.
             draft_of(table, place, NO_ORIGIN) as back,
         ):

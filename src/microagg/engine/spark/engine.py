@@ -2,8 +2,9 @@
 
 Three looks at the table. Workers look at every row, and the driver plans from what they add up and
 a sample; they count the rows of each leaf, which settles the cells; they send every row to its cell
-and publish the cells. Rows move between machines once, in the last. The driver holds the sample,
-the plan and counts, never the table.
+and publish the cells. Rows move between machines in the last, and once more when they are written,
+in an order of which neither cells nor the input show. The driver holds the sample, the plan and
+counts, never the table.
 """
 
 import math
@@ -32,7 +33,7 @@ from microagg.engine.spark import files, tasks
 from microagg.engine.spark.session import plainly, session_for
 from microagg.engine.spark.sources import column, open_source
 from microagg.engine.spark.text import understood
-from microagg.engine.survey import Survey, surveyed_columns
+from microagg.engine.survey import Survey, grouped_columns, surveyed_columns
 from microagg.table.classes import Classes
 from microagg.table.formats import format_of
 from microagg.table.opening import Origin, check_columns
@@ -69,7 +70,6 @@ class Spark:
         master: str | None = None,
         session: Any = None,
         *,
-        ordered: bool = False,
         sampled: int = SAMPLED,
     ) -> None:
         """sampled: how many rows the plan and the report are made from."""
@@ -81,10 +81,11 @@ class Spark:
             with plainly("read the table"):
                 self._source = source = open_source(table, recipe, self._session)
             check_columns(recipe.columns(), source.names)
-            if ordered and not source.ordered:
+            if recipe.row_order == "kept" and not source.ordered:
                 raise OptionError(
-                    "ordered needs rows that have numbers, which those of Parquet files and of a "
-                    "CSV file on this machine have; leave it out, or write the table as Parquet"
+                    'row_order="kept" needs rows that have numbers, which those of Parquet files '
+                    "and of a CSV file on this machine have; leave it out, or write the table as "
+                    "Parquet"
                 )
         except BaseException:
             self.close()
@@ -94,7 +95,7 @@ class Spark:
         # The layout of Parquet files is their schema, which Spark tells in its own types.
         self.origin = plain if stream is None or stream.origin.format.tells_types else stream.origin
         self.notes = () if stream is None else tuple(stream.notes)
-        self.rows, self.keeps_order = source.rows, ordered
+        self.rows = source.rows
         self.columns = tuple(name for name in source.names if name not in recipe.identifiers)
         self.sha256 = ""
 
@@ -112,15 +113,7 @@ class Spark:
     @property
     def data(self) -> "DataFrame":
         """The protected table, whose rows Spark holds until the release is closed."""
-        from pyspark.sql import functions as f
-
-        release = self._release
-        if release is None:
-            raise OptionError("the release was closed, and Spark has forgotten its rows")
-        rows = release.orderBy(tasks.KEY) if self.keeps_order else release
-        return rows.select(
-            *(f.col(f"c{place}").alias(name) for place, name in enumerate(self.columns))
-        )
+        return self._named(self._held.orderBy(tasks.PLACE))
 
     @property
     def partition(self) -> Partition:
@@ -146,7 +139,7 @@ class Spark:
 
     def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
         """How many rows each leaf has."""
-        names, text = surveyed_columns(self._recipe), plan.to_json()
+        names, text = grouped_columns(self._recipe), plan.to_json()
         units = self._source.with_units(names)
 
         def count(batches: Iterator[pa.RecordBatch]) -> Any:
@@ -161,13 +154,15 @@ class Spark:
         advance(1.0)
         return counts
 
-    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+    def publish(
+        self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
+    ) -> None:
         """Every row that stays, cell by cell, as it is published."""
         from pyspark.sql import functions as f
 
         self._plan = plan
         with plainly("group the cells"):
-            self._release = self._published(plan, profile).persist()
+            self._release = self._published(plan, profile, order).persist()
             first_rows = self._release.where(f.col(tasks.FIGURES).isNotNull())
             parts = first_rows.select(tasks.FIGURES).collect()
         self._source.check()
@@ -202,7 +197,7 @@ class Spark:
         assert plan is not None
         if draft is None:
             with plainly("count the release"):
-                return Recount(_classes(self.data, plan.counted))
+                return Recount(_classes(self._named(self._held), plan.counted))
         session, room, meant = self._session, draft.room, draft.meant
         try:
             with plainly("read the release back"):
@@ -231,6 +226,20 @@ class Spark:
             self._release.unpersist()
         self._release, self._ours = None, False
 
+    @property
+    def _held(self) -> "DataFrame":
+        if self._release is None:
+            raise OptionError("the release was closed, and Spark has forgotten its rows")
+        return self._release
+
+    def _named(self, rows: "DataFrame") -> "DataFrame":
+        """The columns of the release by their names."""
+        from pyspark.sql import functions as f
+
+        return rows.select(
+            *(f.col(f"c{place}").alias(name) for place, name in enumerate(self.columns))
+        )
+
     def _seen(self, limit: int | None) -> tasks.Seen:
         """What the workers saw of the table, put together, with a sample."""
         names, recipe, size = surveyed_columns(self._recipe), self._recipe, self._sampled
@@ -255,12 +264,12 @@ class Spark:
         seen.survey.sample = sample
         return seen
 
-    def _published(self, plan: Plan, profile: Profile) -> "DataFrame":
+    def _published(self, plan: Plan, profile: Profile, order_key: bytes | None) -> "DataFrame":
         from pyspark.sql import functions as f
         from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
         source, recipe, origin = self._source, plan.recipe, self.origin
-        needed = {*surveyed_columns(recipe), *self.columns}
+        needed = {*grouped_columns(recipe), *self.columns}
         names = [name for name in source.names if name in needed]
         fields = [source.fields[source.names.index(name)] for name in names]
         inside = [StructField(f"c{place}", each.dataType) for place, each in enumerate(fields)]
@@ -272,7 +281,7 @@ class Spark:
             return tasks.send(batches, text, units)
 
         def publish(key: Any, rows: pa.Table) -> pa.Table:
-            return tasks.publish(key[0].as_py(), rows, text, begun, units, origin)
+            return tasks.publish(key[0].as_py(), rows, text, begun, units, origin, order_key)
 
         frame = source.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
         cell = StructField(tasks.CELL, IntegerType())
@@ -288,11 +297,12 @@ class Spark:
             for name, each in zip(names, inside, strict=True)
             if name not in recipe.identifiers
         ]
-        schema = StructType([*published, marks[0], StructField(tasks.FIGURES, BinaryType())])
+        place = StructField(tasks.PLACE, LongType())
+        schema = StructType([*published, place, StructField(tasks.FIGURES, BinaryType())])
         made = dealt.groupBy(tasks.CELL).applyInArrow(publish, schema)
         order = [f"c{names.index(name)}" for name in self.columns]
-        return made.select(*order, tasks.KEY, tasks.FIGURES).toDF(
-            *(f"c{place}" for place in range(len(order))), tasks.KEY, tasks.FIGURES
+        return made.select(*order, tasks.PLACE, tasks.FIGURES).toDF(
+            *(f"c{place}" for place in range(len(order))), tasks.PLACE, tasks.FIGURES
         )
 
 
