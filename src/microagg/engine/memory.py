@@ -28,6 +28,7 @@ from microagg.kernels.threads import run_all
 from microagg.table.classes import class_of, count_classes
 from microagg.table.frames import Frame, as_arrow, give_back_memory
 from microagg.table.opening import Opened, Origin, check_columns
+from microagg.table.ordering import reordered
 from microagg.table.writing import ReadBack, draft_in_database, write_file
 
 _PLACED_AT_ONCE = 1 << 17
@@ -142,7 +143,7 @@ class Memory:
         """Write the release whole, and read it back."""
         table = as_arrow(self.data)
         if self._order is not None:
-            table = table.take(pa.array(self._shuffled))
+            table = reordered(table, self._shuffled)
         with draft_of(table, place, self.origin) as back:
             advance(1.0)
             yield back

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.table.formats.format import spelt_out
+from microagg.table.ordering import encoded
 
 _PLACE = "place"
 _PLACES = 2.0**63
@@ -40,8 +41,8 @@ def in_order(
             held = _taken(path, waiting)
             path.unlink()
             order = np.argsort(held.column(0).to_numpy(), kind="stable")
-            rows = held.remove_column(0).take(pa.array(order))
-            yield from rows.cast(schema).combine_chunks().to_batches()
+            rows = held.remove_column(0).take(pa.array(order)).combine_chunks()
+            yield from encoded(rows, schema).to_batches()
     folder.rmdir()
 
 
