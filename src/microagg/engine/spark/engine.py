@@ -113,7 +113,15 @@ class Spark:
     @property
     def data(self) -> "DataFrame":
         """The protected table, whose rows Spark holds until the release is closed."""
-        return self._named(self._held.orderBy(tasks.PLACE))
+        from pyspark.sql import functions as f
+
+        rows, count = self._held, self._tasks
+        if self._recipe.row_order == "kept" or not hasattr(rows, "repartitionById"):
+            return self._named(rows.orderBy(tasks.PLACE))
+        # Places are spread evenly, so that nobody need look at rows to divide them into files.
+        home = f.least(f.floor(f.col(tasks.PLACE) / 2.0**63 * count), f.lit(count - 1))
+        there = rows.repartitionById(count, home.cast("int"))
+        return self._named(there.sortWithinPartitions(tasks.PLACE))
 
     @property
     def partition(self) -> Partition:
@@ -232,6 +240,11 @@ class Spark:
             raise OptionError("the release was closed, and Spark has forgotten its rows")
         return self._release
 
+    @property
+    def _tasks(self) -> int:
+        assert self._plan is not None
+        return min(self._plan.n_cells, _MOST_TASKS)
+
     def _named(self, rows: "DataFrame") -> "DataFrame":
         """The columns of the release by their names."""
         from pyspark.sql import functions as f
@@ -286,7 +299,7 @@ class Spark:
         frame = source.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
         cell = StructField(tasks.CELL, IntegerType())
         sent = frame.mapInArrow(send, StructType([*inside, *marks, cell]))
-        count = min(plan.n_cells, _MOST_TASKS)
+        count = self._tasks
         # A fixed number of tasks, which Spark does not change on the way: one a cell, if it can.
         if hasattr(sent, "repartitionById"):
             dealt = sent.repartitionById(count, f.col(tasks.CELL))
