@@ -46,7 +46,7 @@ def test_a_header_and_nothing_else(tmp_path):
 
 def test_one_column(tmp_path):
     lines = accepted(tmp_path, "age\n20\n21\n40\n41\n", columns="age").decode().split()
-    assert lines == ["age", "21", "21", "41", "41"]
+    assert [lines[0], *sorted(lines[1:])] == ["age", "21", "21", "41", "41"]
 
 
 def test_one_record(tmp_path):
@@ -66,7 +66,8 @@ def test_ten_thousand_columns(tmp_path):
     names = [f"c{place}" for place in range(10_000)]
     rows = [",".join(str(row * place % 97) for place in range(10_000)) for row in range(12)]
     text = ",".join(names) + "\n" + "\n".join(rows) + "\n"
-    written = accepted(tmp_path, text, "-m", "zscore", columns="c1,c2,c9999").decode().splitlines()
+    more = ("-m", "zscore", "--row-order", "kept")
+    written = accepted(tmp_path, text, *more, columns="c1,c2,c9999").decode().splitlines()
     assert written[0].split(",") == names
     assert written[5].split(",")[3:9999] == rows[4].split(",")[3:9999]
 

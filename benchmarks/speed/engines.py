@@ -48,8 +48,9 @@ with microagg.protect(
     found = release.write(target, force=True)
 seconds = time.perf_counter() - begun
 print(json.dumps({
-    "seconds": seconds, "compiling": seconds_compiling(), "loss": found.information_loss,
-    "k": found.k_found, "rows": found.rows_released, "cells": found.cells,
+    "seconds": seconds, "compiling": seconds_compiling(), "k": found.k_found,
+    "loss": release.record.information_loss, "rows": found.rows_released,
+    "cells": release.record.cells,
 }))
 """
 
@@ -61,9 +62,9 @@ begun = time.perf_counter()
 with microagg.protect(
     sys.argv[1], k=5, quasi_identifiers=columns, engine="spark", master="local[2]", progress=False
 ) as release:
-    found = release.write(sys.argv[2], force=True)
+    release.write(sys.argv[2], force=True)
 seconds = time.perf_counter() - begun
-print(json.dumps({"seconds": seconds, "loss": found.information_loss}))
+print(json.dumps({"seconds": seconds, "loss": release.record.information_loss}))
 """
 
 
@@ -155,8 +156,8 @@ def loss(folder: Path) -> None:
         source = folder / "table.parquet"
         write(parts(10**6, len(COLUMNS)), source)
         settings = {"k": K, "quasi_identifiers": COLUMNS, "measures": False, "progress": False}
-        cells = microagg.protect(source, **settings).certificate
-        whole = microagg.protect(source, cell_rows=10**6, **settings).certificate
+        cells = microagg.protect(source, **settings).record
+        whole = microagg.protect(source, cell_rows=10**6, **settings).record
         above = 100 * (cells.information_loss / whole.information_loss - 1)
         rows.append(
             (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from microagg.base.errors import MicroaggError as MicroaggError
     from microagg.base.groups import Partition as Partition
     from microagg.base.recipe import Recipe as Recipe
+    from microagg.base.record import Record as Record
     from microagg.grouping.bound.lower_bound import Bound as Bound
     from microagg.grouping.bound.lower_bound import lower_bound as lower_bound
     from microagg.grouping.doors import (
@@ -50,6 +51,7 @@ _HOMES = {
         "base.errors": "MicroaggError",
         "base.groups": "Partition",
         "base.recipe": "Recipe",
+        "base.record": "Record",
         "grouping.bound.lower_bound": "Bound lower_bound",
         "grouping.doors": "partition partition_columns partition_many",
         "grouping.method": "Method",

@@ -152,7 +152,7 @@ def test_a_release_is_linked_by_the_definition():
     assert same == pytest.approx({name: found.figures[name] for name in same})
 
 
-def test_the_certificate_says_the_same():
+def test_the_record_says_the_same():
     table = original()
     release = microagg.protect(
         table,
@@ -167,10 +167,10 @@ def test_the_certificate_says_the_same():
         quasi_identifiers=release.recipe.quasi_identifiers,
         confidential=release.recipe.confidential,
     )
-    certificate = release.certificate
-    assert found.attribute_losses == pytest.approx(certificate.attribute_losses)
-    assert found.information_loss == pytest.approx(certificate.information_loss)
-    assert found.k_found == certificate.k_found
+    record = release.record
+    assert found.attribute_losses == pytest.approx(record.attribute_losses)
+    assert found.information_loss == pytest.approx(record.information_loss)
+    assert found.k_found == release.certificate.k_found
     assert found.judged_columns == ("height", "income", "level")
     assert {"diversity", "closeness"} <= release.assessment.figures.keys()
     same_figures(release.assessment.figures, found.figures)

@@ -23,7 +23,7 @@ def test_it_says_what_the_run_does(path, engine):
     found = estimate(path, recipe, Where(engine=engine), progress=False)
     with microagg.protect(path, recipe=recipe, engine=engine, progress=False) as release:
         assert found.method == release.certificate.method
-        assert found.cell_rows == release.certificate.cell_rows
+        assert found.cell_rows == release.record.cell_rows
     assert found.records == 500
     assert found.engine == engine
     assert found.seconds > 0

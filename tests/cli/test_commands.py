@@ -33,7 +33,9 @@ def test_the_demo_protects_and_says_so(tmp_path):
     assert len(original) == len(released) == 400
     assert "patient" not in released[0]
     for name in example.CONFIDENTIAL:
-        assert [row[name] for row in original] == [row[name] for row in released]
+        before, after = ([row[name] for row in rows] for rows in (original, released))
+        assert before != after
+        assert sorted(before) == sorted(after)
     alike: dict[tuple, int] = {}
     for row in released:
         key = tuple(row[name] for name in example.QUASI_IDENTIFIERS)
@@ -46,6 +48,7 @@ def test_the_demo_protects_and_says_so(tmp_path):
         "recipe.toml",
         "release.csv",
         "release.csv.certificate.json",
+        "release.csv.record.json",
         "report-public.html",
         "report.html",
     ]
@@ -134,8 +137,12 @@ def test_protect_writes_release_certificate_and_report(tmp_path):
     assert done.stderr == ""
     released = read(tmp_path / "release.csv")
     assert list(released[0]) == [name for name in original[0] if name != "name"]
-    for name in ("diagnosis", "visits", "born", "member"):
-        assert [row[name] for row in released] == [row[name] for row in original]
+    untouched = ("diagnosis", "visits", "born", "member")
+    before, after = (
+        [tuple(row[name] for name in untouched) for row in rows] for rows in (original, released)
+    )
+    assert before != after
+    assert sorted(before) == sorted(after)
     k = alike(tmp_path / "release.csv", ("age", "income", "zip"))
     assert k >= 5
     certificate = json.loads((tmp_path / "release.csv.certificate.json").read_text())
@@ -148,6 +155,8 @@ def test_protect_writes_release_certificate_and_report(tmp_path):
         " s",
         "release     release.csv",
         "certificate release.csv.certificate.json",
+        "record      release.csv.record.json",
+        "Publish release and certificate; the record stays with you.",
         "report      report.html",
     ):
         assert said in done.stdout
@@ -161,10 +170,13 @@ def test_short_options_and_a_recipe_say_the_same(tmp_path):
     long += ("--confidential", "diagnosis", "--identifiers", "name", "--method", "mdav")
     one = microagg(*common, *long, "--output", "one.csv", folder=tmp_path)
     assert one.code == 0, one.err
-    two = microagg(*common, *ROLES, "-o", "two.csv", "--save-recipe", "r.toml", folder=tmp_path)
+    same = ("--record", "one.csv.record.json")
+    two = microagg(
+        *(*common, *ROLES, *same, "-o", "two.csv", "--save-recipe", "r.toml"), folder=tmp_path
+    )
     assert two.code == 0, two.err
     three = microagg(
-        "protect", "survey.csv", "--recipe", "r.toml", "-o", "three.csv", folder=tmp_path
+        "protect", "survey.csv", "--recipe", "r.toml", *same, "-o", "three.csv", folder=tmp_path
     )
     assert three.code == 0, three.err
     releases = [(tmp_path / f"{name}.csv").read_bytes() for name in ("one", "two", "three")]
@@ -174,6 +186,11 @@ def test_short_options_and_a_recipe_say_the_same(tmp_path):
     )
     assert four.code == 0, four.err
     assert alike(tmp_path / "4.csv", ("age", "income", "zip")) >= 9
+    said = refusal(
+        *("protect", "survey.csv", "--recipe", "r.toml", "-k", "9", *same, "-o", "5.csv"),
+        folder=tmp_path,
+    )
+    assert "the record is of another input or recipe" in said
 
 
 def test_every_setting_can_be_given_as_an_option(tmp_path):
@@ -287,6 +304,7 @@ def test_a_pipe_carries_the_release(tmp_path):
     survey(tmp_path / "survey.csv")
     assert microagg("protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path).code == 0
     command = [sys.executable, "-m", "microagg", "protect", "-", *ROLES, "-o", "-"]
+    command += ["--record", str(tmp_path / "r.csv.record.json")]
     with (tmp_path / "survey.csv").open("rb") as stream:
         done = subprocess.run(command, stdin=stream, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -340,7 +358,7 @@ def test_json_is_valid_and_alone_on_standard_output(tmp_path):
     assert told["seconds"] > 0
     commands = {
         ("inspect", "survey.csv"): "columns",
-        ("assess", "survey.csv", "r.csv"): "figures",
+        ("assess", "survey.csv", "r.csv", "--record", "r.csv.record.json"): "figures",
         ("compare", "survey.csv", "-k", "3,5", "--methods", "mdav", *ROLES[:2]): "choices",
         ("methods",): None,
         ("demo", "--records", "50"): "files",
@@ -392,10 +410,15 @@ def test_assess_pairs_records_by_their_key(tmp_path):
     assert microagg("protect", "survey.csv", *roles, "-o", "r.csv", folder=tmp_path).code == 0
     head, *lines = (tmp_path / "r.csv").read_text().splitlines()
     (tmp_path / "shuffled.csv").write_text("\n".join([head, *sorted(lines)]) + "\n")
+    said = refusal("assess", "survey.csv", "r.csv", folder=tmp_path)
+    assert "the rows of r.csv were shuffled" in said
+    own = ("--record", "r.csv.record.json")
+    said = refusal("assess", "survey.csv", "shuffled.csv", *own, folder=tmp_path)
+    assert "the record is of another original or release" in said
     straight, by_key, without = (
         microagg("assess", "survey.csv", name, *more, "--json", folder=tmp_path)
         for name, more in (
-            ("r.csv", ()),
+            ("r.csv", own),
             ("shuffled.csv", ("--key", "name", "-q", "age,income")),
             ("shuffled.csv", ("-q", "age,income")),
         )
@@ -405,7 +428,7 @@ def test_assess_pairs_records_by_their_key(tmp_path):
     lost = [told["information_loss"]["total"] for told in (one, two, three)]
     assert lost[0] == pytest.approx(lost[1])
     assert lost[2] > 2 * lost[0]
-    shown = microagg("assess", "survey.csv", "r.csv", "-c", "diagnosis", folder=tmp_path)
+    shown = microagg("assess", "survey.csv", "r.csv", *own, "-c", "diagnosis", folder=tmp_path)
     assert f"At least {one['k']['found']} records" in shown.out
     assert f"Information loss {lost[0]:.2f} %" in shown.out
 

@@ -43,6 +43,7 @@ def nasty(rows, seed=0, gaps=True):
 
 
 SETTINGS = {
+    "row_order": "kept",
     "k": 4,
     "quasi_identifiers": list(KINDS),
     "confidential": ["illness"],

@@ -112,7 +112,6 @@ def test_the_engine_has_the_table_open(source):
         engine = chosen(source, Where(engine=name))
         assert engine.name == name
         assert engine.rows == 1000
-        assert engine.keeps_order
         assert "name" not in engine.columns
     assert isinstance(chosen(pq.read_table(source), Where()), Memory)
 
@@ -270,7 +269,8 @@ def test_command_line(tmp_path, arguments):
     assert done.code == 0, done.err
     told = json.loads(done.out)
     assert told["files"] == {
-        "release": "out.csv", "certificate": "out.csv.certificate.json", "report": "report.html"
+        "release": "out.csv", "certificate": "out.csv.certificate.json",
+        "record": "out.csv.record.json", "report": "report.html",
     }  # fmt: skip
     assert (tmp_path / "report.html").exists()
     assert told["verdict"] == "passed"

@@ -57,6 +57,10 @@ FEATURES = {
                          "date", "flag", "whole", "word"],
     },
     "confidential strata": {"within": ["region"], "confidential": ["region", "illness"], **CELLS},
+    "rows that are shuffled": {"row_order": "shuffled", **CELLS},
+    "rows that are shuffled, some dropped": {
+        "row_order": "shuffled", "within": ["rare"], "small_strata": "drop", "k": 6,
+    },
     "k of one": {"k": 1},
     "k of all": {"k": 600},
 }  # fmt: skip
@@ -109,42 +113,46 @@ def table(tmp_path_factory):
 
 
 def made(engine, table, target, session, **settings):
-    where = {"session": session, "ordered": True} if engine == "spark" else {}
-    settings = {**SETTINGS, **settings}
-    with microagg.protect(table, engine=engine, progress=False, **where, **settings) as release:
+    where = {"session": session} if engine == "spark" else {}
+    settings = {"progress": False, **SETTINGS, **settings}
+    with microagg.protect(table, engine=engine, **where, **settings) as release:
         certificate = release.write(target).to_dict()
         pages = [story_of(release, public=public) for public in (False, True)]
         return {
             "rows": pq.read_table(target),
             "certificate": certificate,
+            "record": release.record,
             "figures": release.assessment.to_dict(),
             "pages": pages,
         }
 
 
-def without_where(certificate):
+def without_where(told):
     """All but where and when it was made, and the bytes of files, which are one or many."""
-    known = {**certificate, "sha256": {**certificate["sha256"], "release": None}}
+    known = {**told, "sha256": {**told["sha256"], "release": None}}
     return {name: value for name, value in known.items() if name not in ("where", "made")}
 
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_the_same_release_wherever_it_is_made(table, tmp_path, session, feature):
-    outcomes = {
-        engine: made(engine, table, tmp_path / f"{engine}.parquet", session, **FEATURES[feature])
-        for engine in ENGINES
-    }
+    outcomes, again = {}, {}
+    for engine in ENGINES:
+        target = tmp_path / f"{engine}.parquet"
+        outcomes[engine] = made(engine, table, target, session, **FEATURES[feature], **again)
+        again = {"record": outcomes[engine]["record"]}
     meant = outcomes["memory"]
     assert meant["certificate"]["verdict"] == "passed"
     asked = {**SETTINGS, **FEATURES[feature]}["confidential"]
     assert list(meant["figures"]["confidential"]) == asked
     for engine, found in outcomes.items():
-        assert found["certificate"]["where"] == {"engine": engine}
+        assert found["record"].engine == engine
         assert found["rows"].column_names == meant["rows"].column_names
         for name in meant["rows"].column_names:
             one, other = (each["rows"].select([name]) for each in (found, meant))
             assert fingerprint(one) == fingerprint(other), (engine, name)
         assert without_where(found["certificate"]) == without_where(meant["certificate"]), engine
+        one, other = (without_where(each["record"].to_dict()) for each in (found, meant))
+        assert one == other, engine
         assert found["figures"] == meant["figures"], engine
         for page, other in zip(found["pages"], meant["pages"], strict=True):
             for part in ("attributes", "correlations", "figures", "group_sizes", "facts", "roles"):

@@ -17,12 +17,15 @@ from microagg.release.promises import all_promises, checks
 from microagg.release.promises.promise import Promise
 from microagg.table.classes import Classes
 
-RECIPE = Recipe(k=4, quasi_identifiers=["age", "zip"], confidential=["illness"])
+RECIPE = Recipe(
+    k=4, quasi_identifiers=["age", "zip"], confidential=["illness"], dominance={"age": 0.8}
+)
 KEPT = Recount(
     Classes.of(np.array([4, 5, 9])),
     complete=True,
     same={"age": True, "zip": True, "illness": True, "note": True},
     sha256="0",
+    dominance={"age": 0.8, "zip": 1.0},
 )
 BROKEN = {
     "every row and column is there": {"complete": False},
@@ -31,6 +34,7 @@ BROKEN = {
     "at least 4 records share each combination of values": {
         "classes": Classes.of(np.array([3, 5, 9]))
     },
+    "no record contributes more to a published mean than 80 % of age": {"dominance": {"age": 0.81}},
 }
 
 
@@ -56,7 +60,7 @@ def test_one_broken_promise_shows_and_no_other(sentence):
 
 
 def test_before_anything_is_written_only_what_can_be_told_is_told():
-    found = checks(RECIPE, Recount(KEPT.classes))
+    found = checks(RECIPE.model_copy(update={"dominance": {}}), Recount(KEPT.classes))
     assert [check.promise for check in found] == [
         "at least 4 records share each combination of values"
     ]

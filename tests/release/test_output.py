@@ -4,9 +4,16 @@ import pytest
 
 from microagg.base.errors import OptionError
 from microagg.base.reading import Reading
-from microagg.release.output import certificate_path, open_place, refuse_overwriting, refuse_target
+from microagg.release.output import (
+    certificate_path,
+    open_place,
+    record_path,
+    refuse_overwriting,
+    refuse_target,
+)
 from microagg.table.opening import Origin
 
+RELEASE = ["release.csv", "release.csv.certificate.json", "release.csv.record.json"]
 ELSEWHERE = Origin("table", "frame", Reading())
 
 
@@ -23,27 +30,49 @@ def test_a_file_and_its_certificate_take_their_names_together(tmp_path):
     with open_place(target, ELSEWHERE, force=False) as place:
         place.path.write_text("rows")
         place.certificate.write_text("promises")
+        place.record.write_text("secrets")
+        assert place.record.stat().st_mode & 0o777 == 0o600
         assert not target.exists()
         assert place.path.suffix == ".csv"
-    assert names(tmp_path) == ["release.csv", "release.csv.certificate.json"]
+    assert names(tmp_path) == RELEASE
     assert target.read_text() == "rows"
     assert certificate_path(target).read_text() == "promises"
+    assert record_path(target).read_text() == "secrets"
+    assert record_path(target).stat().st_mode & 0o777 == 0o600
+
+
+def test_neither_certificate_nor_record_of_an_earlier_release_stays(tmp_path):
+    target = tmp_path / "release.csv"
+    for has_record in (True, False):
+        with open_place(target, ELSEWHERE, force=True, has_record=has_record) as place:
+            place.path.touch()
+    assert names(tmp_path) == RELEASE[:2]
+
+
+@pytest.mark.parametrize("path", [certificate_path, record_path])
+def test_neither_is_replaced_without_force(tmp_path, path):
+    path(tmp_path / "release.csv").write_text("mine")
+    with pytest.raises(OptionError, match=r"release\.csv\..*json exists; say force"):
+        refuse_target(str(tmp_path / "release.csv"), None, None, force=False)
 
 
 def test_after_a_failure_what_was_there_is_still_there(tmp_path):
     target = tmp_path / "release.csv"
     target.write_text("old")
     certificate_path(target).write_text("old promises")
+    record_path(target).write_text("old secrets")
 
     def fail():
         with open_place(target, ELSEWHERE, force=True) as place:
             place.path.write_text("new")
             place.certificate.write_text("new promises")
+            place.record.write_text("new secrets")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    assert names(tmp_path) == ["release.csv", "release.csv.certificate.json"]
+    assert names(tmp_path) == RELEASE
+    assert record_path(target).read_text() == "old secrets"
     assert target.read_text() == "old"
     assert certificate_path(target).read_text() == "old promises"
 
@@ -57,7 +86,7 @@ def test_a_folder_takes_its_name_whole(tmp_path):
         place.certificate.touch()
         assert names(target) == ["old"]
     assert names(target) == ["new"]
-    assert names(tmp_path) == ["release.parquet", "release.parquet.certificate.json"]
+    assert names(tmp_path) == [name.replace("csv", "parquet", 1) for name in RELEASE]
 
 
 def test_standard_output_gets_what_was_checked(capfdbinary):
@@ -70,7 +99,7 @@ def test_standard_output_gets_what_was_checked(capfdbinary):
     ):
         stream.buffer = raw
         with open_place("-", ELSEWHERE, force=False) as place:
-            assert place.certificate is None
+            assert place.certificate is place.record is None
             place.path.write_bytes(b"age\n1\n")
             assert capfdbinary.readouterr().out == b""
     assert capfdbinary.readouterr().out == b"age\n1\n"

@@ -4,6 +4,7 @@ import csv
 import datetime
 import errno
 import hashlib
+import hmac
 import json
 import os
 import random
@@ -40,6 +41,7 @@ RECIPE = {
     "quasi_identifiers": ["age", "income", "sex", "born", "member"],
     "method": "mdav",
     "kinds": {"born": "date"},
+    "row_order": "kept",
 }
 NUMBERS = ("age", "income", "score", "count")
 TRUTHS = ("member", "paid")
@@ -138,7 +140,7 @@ def test_any_table_goes_out_in_any_format(tmp_path, source):
     table = mixed()
     if source in TARGETS:
         given = place_in(tmp_path, "source", source)
-        as_it_is = microagg.protect(table, k=1, quasi_identifiers="age", method="mdav")
+        as_it_is = microagg.protect(table, k=1, quasi_identifiers="age", row_order="kept")
         as_it_is.write(given)
     else:
         given = {"arrow": lambda: table, "pandas": table.to_pandas, "polars": lambda: polars(table)}
@@ -172,9 +174,8 @@ def test_numbers_are_numbers_and_codes_stay_text_outside_text_files(tmp_path):
         for row in range(9)
     ]
     (tmp_path / "in.csv").write_text("\n".join(lines) + "\n")
-    microagg.protect(tmp_path / "in.csv", k=3, quasi_identifiers="age").write(
-        tmp_path / "out.parquet"
-    )
+    release = microagg.protect(tmp_path / "in.csv", k=3, quasi_identifiers="age", row_order="kept")
+    release.write(tmp_path / "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")
     kinds = {field.name: str(field.type) for field in table.schema}
     assert kinds == {
@@ -207,7 +208,8 @@ def test_a_text_file_keeps_its_looks(tmp_path, line_end, encoding, mark):
         for row, text in enumerate(['"a;b"', "é", " x ", "NA", "-", '"say ""so"""', "", "1e3"])
     ]
     (tmp_path / "in.csv").write_bytes(mark + (line_end.join(lines) + line_end).encode(encoding))
-    release = microagg.protect(tmp_path / "in.csv", k=2, quasi_identifiers=("größe", "jahr"))
+    keeping = {"quasi_identifiers": ("größe", "jahr"), "row_order": "kept"}
+    release = microagg.protect(tmp_path / "in.csv", **keeping, k=2)
     assert release.write(tmp_path / "out.csv").passed
     raw = (tmp_path / "out.csv").read_bytes()
     assert raw.startswith(mark)
@@ -220,7 +222,7 @@ def test_a_text_file_keeps_its_looks(tmp_path, line_end, encoding, mark):
         assert float(size.replace(",", "."))
         assert int(year)
     # With groups of one nothing is to change, not a byte.
-    same = microagg.protect(tmp_path / "in.csv", k=1, quasi_identifiers=("größe", "jahr"))
+    same = microagg.protect(tmp_path / "in.csv", **keeping, k=1)
     same.write(tmp_path / "same.csv")
     assert (tmp_path / "same.csv").read_bytes() == (tmp_path / "in.csv").read_bytes()
 
@@ -249,7 +251,7 @@ def test_codes_for_missing_values_do_not_become_numbers_elsewhere(tmp_path):
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pd.DataFrame({"age": [20.0, 21, 40, 41] * 3, "visits": [1.0, 99, 3, 4] * 3})
     pyreadstat.write_sav(frame, tmp_path / "in.sav", missing_ranges={"visits": [99]})
-    release = microagg.protect(tmp_path / "in.sav", k=3, quasi_identifiers="age")
+    release = microagg.protect(tmp_path / "in.sav", k=3, quasi_identifiers="age", row_order="kept")
     for target in ("csv", "dta", "parquet"):
         release.write(tmp_path / f"out.{target}")
         visits = [row["visits"] for row in rows_of(str(tmp_path / f"out.{target}"))]
@@ -283,21 +285,84 @@ def test_the_certificate_says_what_was_promised_and_found(tmp_path):
         "median": statistics.median(sizes),
         "largest": max(sizes),
     }
-    assert told["rows"] == {"read": 103, "released": 103}
+    assert told["rows"] == {"released": 103}
+    assert told["row_order"] == "shuffled"
     assert told["columns"] == list(released[0])
-    assert told["seed"] == told["recipe"]["seed"] == 11
+    assert "seed" not in told["recipe"]
     assert told["recipe"]["quasi_identifiers"] == ["age", "income", "zip"]
     assert 0 < told["information_loss"]["total"] < 100
     assert set(told["information_loss"]["attributes"]) == {"age", "income", "zip"}
-    assert told["sha256"] == {
-        "input": sha256(tmp_path / "survey.csv"),
-        "recipe": sha256(tmp_path / "recipe.toml"),
-        "plan": told["sha256"]["plan"],
-        "release": sha256(tmp_path / "release.csv"),
-    }
+    assert told["sha256"] == {"release": sha256(tmp_path / "release.csv")}
     assert all(check["kept"] for check in told["checks"])
+
+
+def test_the_record_tells_the_owner_what_the_certificate_must_not(tmp_path):
+    survey(tmp_path / "survey.csv", 103)
+    done = command(
+        *("protect", "survey.csv", *ROLES, "-k", "4", "--seed", "11", "-o", "release.csv"),
+        *("--save-recipe", "recipe.toml"),
+        folder=tmp_path,
+    )
+    assert done.code == 0, done.err
+    path = tmp_path / "release.csv.record.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    told, public = (
+        json.loads((tmp_path / f"release.csv.{name}.json").read_text())
+        for name in ("record", "certificate")
+    )
+    assert told["recipe"]["seed"] == 11
     assert told["where"] == {"engine": "memory"}
     assert told["cells"] == {"count": 1, "rows": None}
+    assert told["rows"] == {"read": 103, "released": 103}
+    assert told["sha256"]["recipe"] == sha256(tmp_path / "recipe.toml")
+    assert told["sha256"]["release"] == sha256(tmp_path / "release.csv")
+    # Whoever has no secret cannot check a guess at the input.
+    digest = sha256(tmp_path / "survey.csv")
+    expected = hmac.new(bytes.fromhex(told["secret"]), f"input {digest}".encode(), "sha256")
+    assert told["hmac_sha256"]["input"] == expected.hexdigest()
+    exact = told["information_loss"]
+    assert public["information_loss"] == {
+        "total": round(exact["total"], 2),
+        "attributes": {name: round(loss, 2) for name, loss in exact["attributes"].items()},
+    }
+    assert exact != public["information_loss"]
+    record = microagg.Record.read(path)
+    assert record.to_dict() == told
+    assert told["secret"] not in repr(record)
+    said = json.dumps(public)
+    for secret in (told["secret"], digest, told["sha256"]["recipe"], told["sha256"]["plan"]):
+        assert secret not in said
+
+
+def test_the_public_recipe_helps_nobody_to_undo_it():
+    recipe = microagg.Recipe(
+        quasi_identifiers=["pay", "grade"],
+        seed=77,
+        orders={"grade": ["unspoken", "spoken"]},
+        aggregate="proximity",
+        distance={"pay": 0.25},
+        importance=0.125,
+        alpha=0.75,
+        solution="local",
+        relative=True,
+        reading={"missing_values": ["-99"], "query": "SELECT 1"},
+    )
+    public = recipe.public()
+    assert public == {
+        "k": 5,
+        "method": "auto",
+        "quasi_identifiers": ["pay", "grade"],
+        "aggregate": "proximity",
+        "kinds": {"grade": "ordinal"},
+    }
+    assert microagg.Recipe.from_toml(recipe.to_toml(public=True)).public() == public
+
+
+def test_a_record_that_is_none_is_one_sentence(tmp_path):
+    for text in ("{}", "[]", "no", '{"microagg": 1}'):
+        (tmp_path / "r.json").write_text(text)
+        with pytest.raises(InputError, match=r"r\.json is no record of a release"):
+            microagg.Record.read(tmp_path / "r.json")
 
 
 def test_entities_are_what_is_counted_where_rows_belong_to_them(tmp_path):
@@ -322,7 +387,8 @@ def test_entities_are_what_is_counted_where_rows_belong_to_them(tmp_path):
 def test_a_release_is_the_same_whenever_it_is_made(tmp_path):
     survey(tmp_path / "survey.csv")
     for name in ("one.csv", "two.csv", "one.parquet", "two.parquet", "one.xlsx", "two.xlsx"):
-        done = command("protect", "survey.csv", *ROLES, "-o", name, folder=tmp_path)
+        again = ("--record", name.replace("two", "one") + ".record.json") if "two" in name else ()
+        done = command("protect", "survey.csv", *ROLES, "-o", name, *again, folder=tmp_path)
         assert done.code == 0, done.err
     for suffix in ("csv", "parquet", "xlsx"):
         assert sha256(tmp_path / f"one.{suffix}") == sha256(tmp_path / f"two.{suffix}")
@@ -456,7 +522,7 @@ def test_a_killed_process_leaves_the_old_release_or_none(tmp_path, stopping):
     shown = [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")]
     assert shown == ["survey.csv"]
     assert command(*arguments, folder=tmp_path).code == 0
-    files = ("release.csv", "release.csv.certificate.json")
+    files = ("release.csv", "release.csv.certificate.json", "release.csv.record.json")
     before = [(tmp_path / name).read_bytes() for name in files]
     assert stopped("--force") == expected
     assert [(tmp_path / name).read_bytes() for name in files] == before
@@ -486,9 +552,11 @@ def test_a_certificate_that_cannot_be_written_keeps_the_release_back(tmp_path, m
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("microagg.base.certificate.Certificate.write", full)
-    said = refusal("protect", "survey.csv", *ROLES, "-o", "release.csv", folder=tmp_path)
-    assert said.startswith("No space left on device: release.csv")
+    for each in ("certificate.Certificate", "record.Record"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"microagg.base.{each}.write", full)
+            said = refusal("protect", "survey.csv", *ROLES, "-o", "release.csv", folder=tmp_path)
+        assert said.startswith("No space left on device: release.csv")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather", "xlsx"])
@@ -500,6 +568,7 @@ def test_a_file_that_may_not_grow_leaves_nothing(tmp_path, suffix):
     assert command(*arguments, folder=tmp_path).code == 0  # kernels are compiled from here on
     (tmp_path / f"release.{suffix}").unlink()
     (tmp_path / f"release.{suffix}.certificate.json").unlink()
+    (tmp_path / f"release.{suffix}.record.json").unlink()
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
         said = refusal(*arguments, folder=tmp_path)
@@ -680,8 +749,8 @@ def test_a_public_report_shows_nothing_of_the_original(tmp_path, kind):
                 assert form not in page, name
     for word in ("Lonelyville", "bottomless", "uppermost", "Zebulon", str(tmp_path)):
         assert word not in page
-    certificate = release.certificate
-    for figure in (certificate.input_sha256, f"{certificate.information_loss:.2f}"):
+    certificate, record = release.certificate, release.record
+    for figure in (record.plan_sha256, f"{record.information_loss:.2f}"):
         assert figure not in page
         assert figure in unescape((tmp_path / "full.html").read_text())
     for name in ("income", "height"):
@@ -751,7 +820,7 @@ def test_numbers_that_are_hard_to_read_back_do_not_fail_the_check(tmp_path):
             "short": pa.array([row / 3 for row in range(40)], pa.float32()),
         }
     )
-    release = microagg.protect(table, k=3, quasi_identifiers="age")
+    release = microagg.protect(table, k=3, quasi_identifiers="age", row_order="kept")
     assert release.write(tmp_path / "hard.csv").passed
     found = rows_of(str(tmp_path / "hard.csv"))
     for name in ("inf", "huge", "tiny", "long"):

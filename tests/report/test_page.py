@@ -86,7 +86,7 @@ def test_a_broken_promise_is_said_first():
 def test_a_public_page_shows_nothing_of_the_original():
     text = page.render(stories.patients(told=False))
     words = Reader(text).words
-    assert "It shows only what the release itself shows." in words
+    assert "It shows only what the release and its certificate show." in words
     figures = text[text.index('<section id="groups"') : text.index('<section id="notes"')]
     assert 'class="column"' in figures
     assert 'class="correlations"' in figures

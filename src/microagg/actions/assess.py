@@ -1,7 +1,11 @@
 """Judging a release against the original, whoever made it."""
 
+import json
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +15,14 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
+from microagg.base.record import Record, order_key
 from microagg.columns.coded import Coded, encode
 from microagg.columns.secrets import ObservedSecret
 from microagg.engine.counting import Counting, Counts, Wanted
+from microagg.kernels.shuffling import shuffled_order
 from microagg.measure.anonymity import disclosure
 from microagg.release.assessment import Assessment, measure
+from microagg.release.output import certificate_path, record_path
 from microagg.table.checks import fingerprint
 from microagg.table.classes import classes_by
 from microagg.table.opening import Opened, check_columns, open_table
@@ -28,6 +35,7 @@ def assess(
     quasi_identifiers: Sequence[str] | None = None,
     confidential: Sequence[str] = (),
     key: str | None = None,
+    record: Record | str | os.PathLike[str] | None = None,
     known: Sequence[str] | None = None,
     kinds: dict[str, str] | None = None,
     orders: dict[str, Sequence[str]] | None = None,
@@ -44,7 +52,8 @@ def assess(
     original, released: whatever `protect` takes.
     quasi_identifiers: columns others may know; if not given, those that the release changed.
     confidential: columns whose diversity among records that look alike is measured.
-    key: a column in both that says which record is which; without it rows are paired in order.
+    key: a column in both that says which record is which; record: that of the release, which says
+    in which order it was written. Without either rows are paired in order.
     known: which of the quasi-identifiers an intruder knows who links records; all if not given.
     kinds, orders: as in `Recipe`. sd: how close to the original is too close, in percent of a
     deviation. distance, importance, relative: as in `microagg.measure.interval.satisfaction`; with
@@ -57,7 +66,7 @@ def assess(
         before = open_table(original, settings, None, lambda share: advance(share / 2), named)
         after = open_table(released, settings, None, lambda share: advance(0.5 + share / 2), named)
     known = None if known is None else _some(known, "known")
-    tables = _Tables(before, after, _rows_by_key(before, after, key))
+    tables = _Tables(before, after, _pairs(before, after, key, record))
     names = _judged_columns(tables, quasi_identifiers, key)
     for table in (before, after):
         check_columns([*names, *confidential], table.frame.names)
@@ -125,16 +134,50 @@ class _Tables:
         return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
 
 
-def _rows_by_key(before: Opened, after: Opened, key: str | None) -> NDArray[np.int64] | None:
+def _pairs(
+    before: Opened, after: Opened, key: str | None, record: Record | str | os.PathLike[str] | None
+) -> NDArray[np.int64] | None:
     """For each released row its row in the original; None where rows are paired in order."""
-    if key is None:
-        if before.frame.rows != after.frame.rows:
-            raise InputError(
-                f"the original has {before.frame.rows} records and the release "
-                f"{after.frame.rows}, so rows cannot be paired in order; name a key column that "
-                "is in both"
-            )
+    if key is not None:
+        if record is not None:
+            raise OptionError("key and record both say which record is which; give one of them")
+        return _rows_by_key(before, after, key)
+    if record is None and _is_shuffled(after.origin.path):
+        raise InputError(
+            f"the rows of {after.origin.name} were shuffled, so they cannot be paired in order; "
+            "name a key column that is in both (--key), or give the owner's record of the release "
+            "(--record)"
+        )
+    if before.frame.rows != after.frame.rows:
+        raise InputError(
+            f"the original has {before.frame.rows} records and the release "
+            f"{after.frame.rows}, so rows cannot be paired in order; name a key column that "
+            "is in both"
+        )
+    if record is None:
         return None
+    record = record if isinstance(record, Record) else Record.read(record)
+    if not record.is_of_input(before.sha256) or record.release_sha256 != after.sha256:
+        raise InputError(
+            "the record is of another original or release than these, so it cannot pair their "
+            "rows; give the table as protect had it and the file as it was written, or a key"
+        )
+    secret = order_key(record.secret, record.row_order)
+    return None if secret is None else shuffled_order(secret, np.arange(before.frame.rows))
+
+
+def _is_shuffled(released: Path | None) -> bool:
+    """Whether what stands beside a release says that its rows were shuffled."""
+    for path in () if released is None else (certificate_path(released), record_path(released)):
+        with suppress(OSError, ValueError):
+            told = json.loads(path.read_bytes())
+            if isinstance(told, dict) and told.get("row_order") == "shuffled":
+                return True
+    return False
+
+
+def _rows_by_key(before: Opened, after: Opened, key: str) -> NDArray[np.int64]:
+    """For each released row the row in the original that has the same key."""
     for table in (before, after):
         check_columns([key], table.frame.names)
     keys = [table.frame.column(key).cast(pa.string()) for table in (before, after)]

@@ -15,7 +15,7 @@ from microagg.actions.protect import protect
 from microagg.base.arrays import check_k
 from microagg.base.files import whole_file
 from microagg.kernels.compiling import seconds_compiling
-from microagg.release.output import certificate_path
+from microagg.release.output import certificate_path, record_path
 from microagg.release.release import Release
 
 _SHOWN = 4
@@ -37,6 +37,7 @@ def run(folder: Path, *, k: int, records: int, seed: int, as_json: bool = False)
     files = {"original": original}
     files["release"] = folder / "release.csv"
     files["certificate"] = certificate_path(files["release"])
+    files["record"] = record_path(files["release"])
     files["report"] = folder / "report.html"
     files["public report"] = folder / "report-public.html"
     files["recipe"] = folder / "recipe.toml"
@@ -55,7 +56,8 @@ def _show(release: Release, files: dict[str, Path]) -> None:
     console = Console(highlight=False)
     found, compiling = release.certificate, seconds_compiling()
     console.print(
-        f"\n[bold]microagg demo[/bold]: {found.rows_read} invented patients, k = {found.k_asked}\n"
+        f"\n[bold]microagg demo[/bold]: {found.rows_released} invented patients, "
+        f"k = {found.k_asked}\n"
     )
     console.print(f"  dropped    {', '.join(IDENTIFIERS)} (identifies a person)")
     console.print(f"  protected  {', '.join(QUASI_IDENTIFIERS)} (others may know them)")
@@ -68,7 +70,7 @@ def _show(release: Release, files: dict[str, Path]) -> None:
         soft_wrap=True,
     )
     console.print(_changes(release))
-    console.print(_first_rows(files["original"], files["release"]))
+    console.print(_first_rows(files["original"], release))
     console.print(
         f"\nEvery combination of protected values is shared by at least "
         f"[bold]{found.k_found}[/bold] patients, counted on what was written.\n"
@@ -79,6 +81,7 @@ def _show(release: Release, files: dict[str, Path]) -> None:
     )
     for what, path in files.items():
         console.print(f"{what:<14}{path}", soft_wrap=True, markup=False)
+    console.print("\nRelease, certificate and public report may be published; all else stays here.")
 
 
 def _write(path: Path, table: dict[str, NDArray[Any]]) -> None:
@@ -105,16 +108,19 @@ def _changes(release: Release) -> Table:
     return table
 
 
-def _first_rows(original: Path, released: Path) -> Table:
-    """A few records before and after: they may be shown, for nobody in them exists."""
+def _first_rows(original: Path, release: Release) -> Table:
+    """A few records before and after: they may be shown, for nobody in them exists.
+
+    What is written is shuffled; in memory the release has the order of the original.
+    """
     table = Table(box=box.SIMPLE_HEAD, title="The first patients", title_justify="left")
     table.add_column("")
     shown = (*QUASI_IDENTIFIERS, "diagnosis")
     for name in shown:
         table.add_column(name, justify="right", no_wrap=True)
-    with original.open(newline="") as before, released.open(newline="") as after:
-        pairs = zip(csv.DictReader(before), csv.DictReader(after), strict=True)
-        for _, (was, now) in zip(range(_SHOWN), pairs, strict=False):
+    with original.open(newline="") as before:
+        pairs = zip(csv.DictReader(before), release.data.slice(0, _SHOWN).to_pylist(), strict=False)
+        for was, now in pairs:
             table.add_row("before", *(was[name] for name in shown), style="dim")
-            table.add_row("after", *(now[name] for name in shown))
+            table.add_row("after", *(str(now[name]) for name in shown))
     return table

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import Any, Unpack
 
 import numpy as np
-import pyarrow as pa
 
 import microagg
+from microagg.base.errors import OptionError
 from microagg.base.progress import watch
 from microagg.base.recipe import Recipe, Settings, describe_settings
+from microagg.base.record import Record, input_hmac, new_secret, order_key
 from microagg.engine.choosing import Where, choose_engine, refuse_large_cells
 from microagg.engine.counting import Wanted
 from microagg.engine.plan import Plan, make_plan
@@ -21,7 +22,7 @@ from microagg.kernels.group_passes import group_scatter
 from microagg.measure.anonymity import disclosure
 from microagg.release.giveaways import giveaways
 from microagg.release.judging import MEASURED, assessed, shown
-from microagg.release.notes import notes_on
+from microagg.release.notes import notes_on, public_notes
 from microagg.release.promises import counts_for
 from microagg.release.release import Release
 
@@ -37,7 +38,7 @@ def protect(
     resume: bool = False,
     master: str | None = None,
     session: Any = None,
-    ordered: bool = False,
+    record: Record | str | os.PathLike[str] | None = None,
     measures: bool = True,
     prove: float = 0.0,
     progress: bool | None = None,
@@ -53,15 +54,16 @@ def protect(
     memory: about how much may be used, such as "4GB"; what is free otherwise.
     work: the folder that the disk engine works in, a temporary one otherwise; resume: go on where a
         run with the same input and recipe was cut off there.
-    master, session: of Spark: the address of a cluster, or a session that runs already; ordered:
-        its rows come out in the order of the input, which moves them once more.
+    master, session: of Spark: the address of a cluster, or a session that runs already.
+    record: that of an earlier release of the same input and recipe, to write it again to the byte.
     measures: judge risk and utility for the report: losses, classes and confidential columns on all
         records, the rest of up to 100,000 records on all, else on a sample.
     prove: spend up to so many seconds to prove how far from the least possible loss the groups are.
     progress: show a bar: True always, False never, None when a terminal watches.
 
-    The release has the same rows in the same order, without the identifiers; columns that nobody
-    asked to protect are the same as before. It never holds the original.
+    The release has the same rows, without the identifiers; columns that nobody asked to protect are
+    the same as before. Rows that are written are shuffled, see `row_order`. It never holds the
+    original.
     """
     recipe = Recipe.from_settings(settings, recipe)
     where = Where(
@@ -71,17 +73,20 @@ def protect(
         resume=resume,
         master=master,
         session=session,
-        ordered=ordered,
     )
+    earlier = record if record is None or isinstance(record, Record) else Record.read(record)
     with watch("opening", progress) as advance:
         opened = choose_engine(table, recipe, where, advance, prove)
-    return release_by(opened, where, measures=measures, prove=prove, progress=progress)
+    return release_by(
+        opened, where, earlier=earlier, measures=measures, prove=prove, progress=progress
+    )
 
 
 def release_by(
     engine: Engine,
     where: Where,
     *,
+    earlier: Record | None = None,
     measures: bool = True,
     prove: float = 0.0,
     progress: bool | None = None,
@@ -94,68 +99,91 @@ def release_by(
         unless_done.callback(engine.close)
         with watch("looking at all records", progress) as advance:
             survey = engine.survey(advance)
+        secret = _secret(earlier, engine, survey.recipe)
         plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
         refuse_large_cells(plan, engine, where)
         with watch("finding the cells of records", progress) as advance:
             plan = plan.with_counts(engine.count(plan, advance))
         sample, rows = survey.sample.result()
-        told = giveaways(plan, survey.kept.result()[0], engine.origin)
         linked = LINKED if measures and plan.rows > MEASURED else 0
         profile = Profile(plan, sample, rows, linked)
         with watch(f"grouping by {plan.called}", progress) as advance:
-            engine.publish(plan, profile, advance)
+            engine.publish(plan, profile, advance, order_key(secret, survey.recipe.row_order))
         above = _above_optimum(engine, plan, prove, progress) if prove else None
         engine.forget()
         counts = [*counts_for(plan.recipe)]
         if measures:
             counts += map(disclosure, plan.recipe.confidential)
         wanted = Wanted(survey.secrets(), tuple({count.key: count for count in counts}.values()))
-        release = _released(engine, plan, sample, profile, measures, above, told, wanted, progress)
+        kept, _ = survey.kept.result()
+        notes = (
+            *engine.notes,
+            *notes_on(plan, profile.dominance, kept, engine.origin),
+            *giveaways(plan, kept, engine.origin),
+            *public_notes(plan.recipe),
+        )
+        record = _recorded(engine, plan, profile, secret, above, notes)
+        assessment = None
+        if measures:
+            with watch("measuring", progress) as advance:
+                assessment = assessed(plan, sample, profile, advance)
+            assessment.figures.update(profile.figures)
+        pages = shown(plan, sample, profile, engine.origin)
+        release = Release(engine, plan, record, pages, assessment, wanted, progress)
         unless_done.pop_all()
     return release
 
 
-def _released(
+def _recorded(
     engine: Engine,
     plan: Plan,
-    sample: pa.Table,
     profile: Profile,
-    measures: bool,
+    secret: str,
     above: float | None,
-    told: list[str],
-    wanted: Wanted,
-    progress: bool | None,
-) -> Release:
-    recipe = plan.recipe
-    assessment = None
-    if measures:
-        with watch("measuring", progress) as advance:
-            assessment = assessed(plan, sample, profile, advance)
-        assessment.figures.update(profile.figures)
-    facts = {
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "version": microagg.__version__,
-        "recipe": recipe.to_dict(),
-        "method": plan.called,
-        "seed": recipe.seed,
-        "counts": "records" if recipe.entity is None else "entities",
-        "k_asked": recipe.k,
-        "rows_read": plan.rows,
-        "rows_released": plan.rows - plan.dropped,
-        "columns": engine.columns,
-        "information_loss": profile.tally.total_loss,
-        "attribute_losses": profile.tally.losses,
-        "above_optimum": above,
-        "engine": engine.name,
-        "cells": plan.n_cells,
-        "cell_rows": plan.cell_rows,
-        "plan_sha256": plan.sha256,
-        "input_sha256": engine.sha256,
-        "recipe_sha256": recipe.sha256,
-        "notes": (*engine.notes, *notes_on(plan, profile.dominance), *told),
-    }
-    pages = shown(plan, sample, profile, engine.origin)
-    return Release(engine, recipe, plan.counted, facts, pages, assessment, wanted, progress)
+    notes: tuple[str, ...],
+) -> Record:
+    recipe, largest = plan.recipe, profile.dominance.largest.tolist()
+    return Record(
+        version=microagg.__version__,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        secret=secret,
+        row_order=recipe.row_order,
+        recipe=recipe.to_dict(),
+        method=plan.called,
+        engine=engine.name,
+        cells=plan.n_cells,
+        cell_rows=plan.cell_rows,
+        rows_read=plan.rows,
+        rows_released=plan.rows - plan.dropped,
+        columns=engine.columns,
+        information_loss=profile.tally.total_loss,
+        attribute_losses=profile.tally.losses,
+        above_optimum=above,
+        dominance={
+            coding.name: share
+            for coding, share in zip(plan.codings, largest, strict=True)
+            if coding.categories is None
+        },
+        input_hmac=input_hmac(secret, engine.sha256),
+        recipe_sha256=recipe.sha256,
+        plan_sha256=plan.sha256,
+        notes=notes,
+    )
+
+
+def _secret(earlier: Record | None, engine: Engine, recipe: Recipe) -> str:
+    """A new one, or that of an earlier release of the same input and recipe.
+
+    Two releases in one order can be paired row by row, which tells more than both alone.
+    """
+    if earlier is None:
+        return new_secret()
+    if not earlier.is_of_input(engine.sha256) or earlier.recipe_sha256 != recipe.sha256:
+        raise OptionError(
+            "the record is of another input or recipe, and two releases in one order tell more "
+            "than either; give it with the same input and recipe, or leave it out"
+        )
+    return earlier.secret
 
 
 def _above_optimum(engine: Any, plan: Plan, seconds: float, progress: bool | None) -> float:

@@ -13,22 +13,29 @@ from microagg.base.certificate import Certificate
 from microagg.base.errors import OptionError
 from microagg.base.progress import library_prints_to_stderr
 from microagg.base.recipe import Recipe
+from microagg.base.record import Record
 from microagg.engine.choosing import Where
 from microagg.engine.disk.work import work_path
 from microagg.kernels.compiling import seconds_compiling
-from microagg.release.output import certificate_path, refuse_overwriting, refuse_target
+from microagg.release.output import (
+    certificate_path,
+    record_path,
+    refuse_overwriting,
+    refuse_target,
+)
 from microagg.table.formats import format_in_parts, format_of
 from microagg.table.opening import STANDARD_STREAM
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was made: the certificate, where everything stands, and how long it took.
+    """What was made: the certificate, the owner's record, where all stands, how long it took.
 
     compiling: seconds of these that went into compiling, which is done once.
     """
 
     certificate: Certificate
+    record: Record
     files: dict[str, str]
     seconds: float
     compiling: float
@@ -40,7 +47,8 @@ class Publication:
 
     source, output: addresses, as of `protect` and `Release.write`; prove: as of `protect`.
     where: the settings of `Where` by name. report: where a page goes; public: it shows only what
-    the release shows. save_recipe: where the settings go; force: replace what is there.
+    the release shows. save_recipe: where the settings go; force: replace what is there. record: as
+    of `protect`.
     """
 
     source: str
@@ -50,6 +58,7 @@ class Publication:
     report: Path | None = None
     public: bool = False
     save_recipe: Path | None = None
+    record: Path | None = None
     prove: float = 0.0
     force: bool = False
 
@@ -61,6 +70,7 @@ class Publication:
             release = protect(
                 self.source,
                 recipe=self.recipe,
+                record=self.record,
                 prove=self.prove,
                 progress=progress,
                 **where.settings(),
@@ -73,6 +83,7 @@ class Publication:
             self.recipe.write(self.save_recipe)
         return Outcome(
             certificate,
+            release.record,
             self._files(where.engine == "spark"),
             time.perf_counter() - started,
             seconds_compiling() - compiled,
@@ -100,6 +111,7 @@ class Publication:
         files = {"release": "standard output" if to_stream else self.output}
         if not to_stream and (folder or format_of(self.output).is_file):
             files["certificate"] = str(certificate_path(Path(self.output)))
+            files["record"] = str(record_path(Path(self.output)))
         for what, path in (("report", self.report), ("recipe", self.save_recipe)):
             if path is not None:
                 files[what] = str(path)

@@ -62,15 +62,18 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[TextIO]:
+def whole_file(path: Path, mode: int = 0o666) -> Iterator[TextIO]:
     """Open a text file for writing that takes its name only once everything is in it."""
-    with whole_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+    with (
+        whole_path(path, mode) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as stream,
+    ):
         yield stream
 
 
-def write_json(path: Path, content: Any) -> None:
+def write_json(path: Path, content: Any, mode: int = 0o666) -> None:
     """Write plain data as a JSON file that takes its name once everything is in it."""
-    with whole_file(path) as stream:
+    with whole_file(path, mode) as stream:
         json.dump(content, stream, indent=2, ensure_ascii=False)
         stream.write("\n")
 

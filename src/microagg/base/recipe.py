@@ -45,6 +45,9 @@ def _plain(value: Any) -> Any:
 
 Option = Annotated[Any, BeforeValidator(_plain)]
 Places = Annotated[int, Field(ge=-15, le=15)]
+# Whoever knows how far centroids were moved moves them back.
+_PROXIMITY = {"distance", "importance", "alpha", "solution", "relative"}
+_PRIVATE = {"seed", "orders", "reading", *_PROXIMITY}
 # A number for all, or the name of a column that has one for each record.
 Preference = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)] | str
 
@@ -158,6 +161,11 @@ class Recipe(Model):
         description="What stays of metadata, which are dropped otherwise: names of columns (their "
         "metadata, and labels of values that nobody has) and keys of the table's.",
     )
+    row_order: Literal["shuffled", "kept"] = Field(
+        "shuffled",
+        description="The rows that are written: shuffled, or kept in the order of the input, which "
+        "tells about columns that were sorted.",
+    )
     reading: Reading = Field(Reading(), description="How the input is read.")
 
     @model_validator(mode="after")
@@ -218,9 +226,19 @@ class Recipe(Model):
             **self.model_dump(mode="json", exclude_defaults=True),
         }
 
-    def to_toml(self) -> str:
+    def public(self) -> dict[str, Any]:
+        """The settings that may be published.
+
+        Not which categories and stand-ins the input has, the query it is, nor what helps to undo
+        or to repeat what was done.
+        """
+        kept = {name: value for name, value in self.to_dict().items() if name not in _PRIVATE}
+        kinds = {**self.kinds, **dict.fromkeys(self.orders, "ordinal")}
+        return {**kept, **({"kinds": kinds} if kinds else {})}
+
+    def to_toml(self, *, public: bool = False) -> str:
         """The recipe as the text of a TOML file."""
-        return tomli_w.dumps(self.to_dict())
+        return tomli_w.dumps(self.public() if public else self.to_dict())
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the recipe to a TOML file."""
@@ -306,6 +324,7 @@ class Settings(TypedDict, total=False):
     solution: Literal["global", "local", "random"]
     relative: bool
     keep_metadata: str | Iterable[str]
+    row_order: Literal["shuffled", "kept"]
     reading: Mapping[str, Any] | Reading
 
 

@@ -1,5 +1,6 @@
 """microagg assess"""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,9 @@ def assess(
     *,
     key: Annotated[
         str | None, typer.Option(help="A column in both that says which record is which.")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="The owner's record of the release, which pairs its rows.")
     ] = None,
     quasi_identifiers: Annotated[
         list[str] | None,
@@ -46,6 +50,7 @@ def assess(
         quasi_identifiers=_names(quasi_identifiers),
         confidential=_names(confidential) or (),
         key=key,
+        record=record,
         known=_names(known),
         sd=sd,
         **settings,

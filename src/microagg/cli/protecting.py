@@ -60,9 +60,10 @@ def protect(
     master: Annotated[
         str | None, typer.Option(help="The Spark cluster, such as spark://host:7077.")
     ] = None,
-    ordered: Annotated[
-        bool, typer.Option("--ordered", help="Spark's rows come out in the order of the input.")
-    ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="The record of this release, made before: the same to the byte."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan, with time and memory; write nothing.")
     ] = False,
@@ -84,11 +85,11 @@ def protect(
             "work": work,
             "resume": resume,
             "master": master,
-            "ordered": ordered,
         },
         report=report,
         public=public,
         save_recipe=save_recipe,
+        record=record,
         prove=prove,
         force=force,
     )
@@ -102,8 +103,8 @@ def protect(
         return
     made = wanted.make()
     if json:
-        result = made.certificate.to_dict()
-        say_json({**result, "files": made.files, "seconds": round(made.seconds, 3)})
+        told = {**made.certificate.to_dict(), "notes": list(made.record.notes)}
+        say_json({**told, "files": made.files, "seconds": round(made.seconds, 3)})
     else:
         _summary(made, to_stream=output == "-")
 
@@ -130,7 +131,9 @@ def _summary(made: "Outcome", *, to_stream: bool) -> None:
             "that any groups of this size could have.",
             soft_wrap=True,
         )
-    for note in found.notes:
+    for note in made.record.notes:
         console.print(f"Note: {note}", soft_wrap=True, markup=False)
     for what, where in made.files.items():
         console.print(f"  {what:<12}{where}", soft_wrap=True, markup=False)
+    if "record" in made.files:
+        console.print("Publish release and certificate; the record stays with you.")

@@ -30,7 +30,7 @@ class Where:
     engine: memory, disk, spark, or auto: memory if the table fits.
     memory: about how much may be used, such as "4GB"; what is free otherwise.
     work: the folder that the disk engine works in; resume: go on where a run was cut off there.
-    master, session: of Spark; ordered: its rows come out in the order of the input.
+    master, session: of Spark.
     """
 
     engine: str = "auto"
@@ -39,7 +39,6 @@ class Where:
     resume: bool = False
     master: str | None = None
     session: Any = None
-    ordered: bool = False
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -98,7 +97,7 @@ def choose_engine(
     if chosen == "spark":
         from microagg.engine.spark.engine import Spark
 
-        return Spark(table, recipe, where.master, where.session, ordered=where.ordered)
+        return Spark(table, recipe, where.master, where.session)
     from microagg.engine.disk.engine import Disk
 
     if not isinstance(table, str | os.PathLike):

@@ -22,12 +22,14 @@ from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
-from microagg.engine.survey import Survey, surveyed_columns, weights_of
+from microagg.engine.survey import Survey, grouped_columns, surveyed_columns, weights_of
 from microagg.grouping.constraints import check_entities_within, entity_points
+from microagg.kernels.shuffling import shuffled_order
 from microagg.kernels.threads import run_all
 from microagg.table.classes import Classes, class_of, classes_by
 from microagg.table.frames import Frame, as_arrow, give_back_memory
 from microagg.table.opening import Opened, Origin, check_columns
+from microagg.table.ordering import reordered
 from microagg.table.writing import ReadBack, draft_in_database, write_file
 
 _PLACED_AT_ONCE = 1 << 17
@@ -35,19 +37,22 @@ _PLACED_AT_ONCE = 1 << 17
 
 @dataclass(eq=False)
 class _Released:
-    """What is left once records were published; nothing of the original."""
+    """What is left once records were published; nothing of the original.
+
+    rows: the numbers that the rows had there.
+    """
 
     data: Any
     partition: Partition
     counted: tuple[str, ...]
     entities: NDArray[np.int64] | None
+    rows: NDArray[np.int64]
 
 
 class Memory:
     """A table in memory; see `Engine`."""
 
     name = "memory"
-    keeps_order = True
     writes_folders = False
     memory = None
 
@@ -60,6 +65,7 @@ class Memory:
         self._recipe, self._shares = recipe, shares
         self._original: _Original | None = _Original(source, recipe)
         self._released: _Released | None = None
+        self._order: bytes | None = None
 
     @property
     def data(self) -> Any:
@@ -76,12 +82,11 @@ class Memory:
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
         original = self._held
-        part = original.seen
-        for name in self.columns:
+        part, frame = original.seen, original.source.frame
+        for name in surveyed_columns(self._recipe, frame.names)[part.num_columns :]:
             # What Arrow has no type for is not looked at.
             with suppress(InputError):
-                if name not in part.schema.names:
-                    part = part.append_column(name, original.source.frame.column(name))
+                part = part.append_column(name, frame.column(name))
         survey = Survey(self._recipe, part.schema, origin=self.origin)
         survey.add(part, np.arange(self.rows), original.first_rows)
         give_back_memory()
@@ -98,9 +103,11 @@ class Memory:
         units = leaves if original.first_rows is None else leaves[original.first_rows]
         return np.bincount(units[units != DROPPED], minlength=plan.leaves)
 
-    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+    def publish(
+        self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
+    ) -> None:
         """Group the records of every cell and publish."""
-        original = self._held
+        original, self._order = self._held, order
         give_back_memory()
         rows_of = original.rows_of_cells(plan)
         counts = np.array([rows.size for rows in rows_of])
@@ -142,7 +149,10 @@ class Memory:
     @contextmanager
     def write(self, place: Place, advance: Advance) -> Iterator[ReadBack]:
         """Write the release whole, and read it back."""
-        with draft_of(as_arrow(self.data), place, self.origin) as back:
+        table = as_arrow(self.data)
+        if self._order is not None:
+            table = reordered(table, self._shuffled)
+        with draft_of(table, place, self.origin) as back:
             advance(1.0)
             yield back
 
@@ -155,11 +165,14 @@ class Memory:
             frame = Frame(released.data)
             names = dict.fromkeys([*released.counted, *(each.name for each in wanted.columns)])
             table = pa.table([frame.column(name) for name in names], list(names))
-            classes, counts = _counted(table, released, wanted)
+            classes, counts = _counted(table, released.counted, released.entities, wanted)
             return Recount(classes, counts=counts)
         if not draft.complete:
             return Recount(None, False, draft.same, draft.sha256)
-        classes, counts = _counted(draft.table, released, wanted)
+        entities = released.entities
+        if entities is not None and self._order is not None:
+            entities = entities[self._shuffled]
+        classes, counts = _counted(draft.table, released.counted, entities, wanted)
         advance(1.0)
         return Recount(classes, True, draft.same, draft.sha256, counts)
 
@@ -167,15 +180,23 @@ class Memory:
         """There is nothing to let go of: what was written stays, what is in memory goes with it."""
 
     @property
+    def _shuffled(self) -> NDArray[np.int64]:
+        """Which row is written first, second, ..."""
+        assert self._released is not None
+        assert self._order is not None
+        return shuffled_order(self._order, self._released.rows)
+
+    @property
     def _held(self) -> "_Original":
         assert self._original is not None
         return self._original
 
 
-def _counted(table: pa.Table, released: _Released, wanted: Wanted) -> tuple[Classes, Counts]:
+def _counted(
+    table: pa.Table, names: Sequence[str], entities: NDArray[np.int64] | None, wanted: Wanted
+) -> tuple[Classes, Counts]:
     counting = Counting(wanted)
-    labels = counting.whole(table, released.counted)
-    return classes_by(labels, released.entities), counting.found
+    return classes_by(counting.whole(table, names), entities), counting.found
 
 
 @contextmanager
@@ -323,13 +344,14 @@ class _Original:
             Partition(labels, self.recipe.k, plan.called),
             plan.counted,
             entities if entities is None or stays is None else entities[stays],
+            np.arange(self.seen.num_rows) if stays is None else np.flatnonzero(stays),
         )
 
 
 def _seen(source: Opened, recipe: Recipe) -> pa.RecordBatch:
     """The columns that are looked at, and missing where the file says so."""
     arrays = {}
-    for name in surveyed_columns(recipe):
+    for name in grouped_columns(recipe):
         if name == recipe.weights:
             arrays[name] = source.looked_at(name)
         else:

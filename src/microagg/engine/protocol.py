@@ -30,13 +30,14 @@ class Place:
 
     address: what the release will be called: a path, a database URL or "-".
     path: the file or folder to write to; None for a database.
-    certificate: the file to write the certificate to, where one stands beside the release.
+    certificate, record: the files to write these to, where they stand beside the release.
     """
 
     address: str
     path: Path | None
-    certificate: Path | None
     force: bool
+    certificate: Path | None = None
+    record: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Recount:
     complete: whether every row and column is there; None before it is written.
     same: by column, whether it holds what was meant.
     counts: of confidential columns within classes, those that were asked for.
+    dominance: by column, the largest share of a published mean that one record has, which only who
+        made the groups can tell.
     """
 
     classes: Classes | None
@@ -54,6 +57,7 @@ class Recount:
     same: dict[str, bool] = field(default_factory=dict)
     sha256: str | None = None
     counts: Counts = field(default_factory=dict)
+    dominance: dict[str, float] = field(default_factory=dict)
 
 
 class Engine(Protocol):
@@ -61,7 +65,6 @@ class Engine(Protocol):
 
     names: of the columns of the input; rows: how many records it has.
     sha256: what tells the input from another; known once it was surveyed.
-    keeps_order: rows come out in the order of the input.
     writes_folders: a release is a folder of files.
     memory: bytes that there are for a cell; None where it is this machine's.
     """
@@ -69,7 +72,6 @@ class Engine(Protocol):
     name: str
     origin: Origin
     rows: int
-    keeps_order: bool
     writes_folders: bool
 
     @property
@@ -99,8 +101,13 @@ class Engine(Protocol):
     def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
         """How many units each leaf of the plan has."""
 
-    def publish(self, plan: Plan, profile: "Profile", advance: Advance) -> None:
-        """Group the records of every cell and publish; what became of them goes to the profile."""
+    def publish(
+        self, plan: Plan, profile: "Profile", advance: Advance, order: bytes | None = None
+    ) -> None:
+        """Group the records of every cell and publish; what became of them goes to the profile.
+
+        order: the key by which rows are shuffled when they are written; None keeps their order.
+        """
 
     def forget(self) -> None:
         """Let go of the original, once it is published."""

@@ -1,5 +1,6 @@
 """One look at every row of a table, in parts: all that a plan is made from."""
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -67,7 +68,7 @@ class Survey:
             self.strata.add(table.select(self.recipe.within), units)
         if self.recipe.weights is not None:
             self.weight += float(weights_of(self.recipe, part).sum())
-        self.sample.add(table.select(surveyed_columns(self.recipe)), rows)
+        self.sample.add(table.select(grouped_columns(self.recipe)), rows)
         self.kept.add(table, rows)
 
     def merge(self, other: Self) -> None:
@@ -89,11 +90,19 @@ class Survey:
         return tuple(secret for secret in found if secret is not None)
 
 
-def surveyed_columns(recipe: Recipe) -> list[str]:
-    """The columns that a release is made from, each once."""
+def grouped_columns(recipe: Recipe) -> list[str]:
+    """The columns that grouping and figures need, each once."""
     names = [*recipe.quasi_identifiers, *recipe.within, *recipe.confidential]
     names += [] if recipe.weights is None else [recipe.weights]
     return list(dict.fromkeys(names))
+
+
+def surveyed_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
+    """The columns of a table that a survey looks at: also those that stay as they are, which may
+    tell protected ones, and those dropped, where rows keep their order, which may tell them."""
+    dropped = () if recipe.row_order == "kept" else recipe.identifiers
+    others = (name for name in names if name not in dropped)
+    return list(dict.fromkeys([*grouped_columns(recipe), *others]))
 
 
 def weights_of(recipe: Recipe, part: pa.RecordBatch | pa.Table) -> NDArray[np.float64]:

@@ -86,7 +86,7 @@ class PrivateRelease:
         refuse_ledger(address)
         alike = address == STANDARD_STREAM or format_of(address).name == self.origin.form
         with (
-            open_place(address, self.origin, force) as place,
+            open_place(address, self.origin, force, has_record=False) as place,
             draft_of(table, place, self.origin if alike else NO_ORIGIN) as back,
         ):
             if not back.complete or not all(back.same.values()):

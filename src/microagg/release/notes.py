@@ -1,14 +1,26 @@
 """What a person should know who decides about a release."""
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from microagg.base.recipe import Recipe
 from microagg.engine.plan import Plan
 from microagg.measure.dominance import DOMINATES, Dominance
+from microagg.table.opening import Origin
 
 _MANY_CATEGORIES = 20
+# When a column is taken to be ordered along the rows: correlations of ranks as large as this, and
+# so many deviations beyond chance; of few values, all of them.
+_LEAST_CORRELATION, _DEVIATIONS, _FEWEST = 0.3, 4.0, 5
 
 
-def notes_on(plan: Plan, dominance: Dominance) -> list[str]:
-    """Notes on how a release was made."""
+def notes_on(plan: Plan, dominance: Dominance, sample: pa.Table, origin: Origin) -> list[str]:
+    """Notes on how a release was made that may tell of the original.
+
+    sample: of all columns, in the order of the rows.
+    """
     recipe, notes = plan.recipe, []
     if plan.n_cells > 1 and plan.cell_rows is not None:
         notes.append(f"Grouped in {plan.n_cells} cells of similar records, which no group crosses.")
@@ -45,20 +57,65 @@ def notes_on(plan: Plan, dominance: Dominance) -> list[str]:
                 f"{100 * share:g} % of the published {coding.name}, by its weight or its value, so "
                 "its own value can nearly be told; dominance refuses that, a larger k helps."
             )
+    if recipe.row_order == "kept":
+        notes += _notes_on_order(recipe, sample, origin)
+    return notes
+
+
+def public_notes(recipe: Recipe) -> tuple[str, ...]:
+    """Notes that follow from the recipe alone, so that they say nothing of the data."""
+    notes = []
     if recipe.side_columns and not recipe.rounded:
         notes.append(
             f"{' and '.join(recipe.side_columns)} stays in the release as it is: weights and "
             "wishes may tell who is who. Drop it as an identifier, or say weight_digits."
         )
-    if _goes_by_the_clock(recipe):
+    if not isinstance(recipe.refine, bool) or "time_limit" in recipe.options:
         notes.append(
             "The search was given seconds, not steps, so the same recipe may give other groups "
             "another time."
         )
     if recipe.entity is not None and recipe.entity not in recipe.identifiers:
         notes.append(f"{recipe.entity}, which says to whom a row belongs, stays in the release.")
-    return notes
+    return tuple(notes)
 
 
-def _goes_by_the_clock(recipe: Recipe) -> bool:
-    return not isinstance(recipe.refine, bool) or "time_limit" in recipe.options
+def _notes_on_order(recipe: Recipe, sample: pa.Table, origin: Origin) -> list[str]:
+    """Columns that the order of the rows tells about, though they are replaced or dropped."""
+    telling = [
+        name
+        for name in (*recipe.quasi_identifiers, *recipe.identifiers)
+        if name in sample.column_names
+        and _follows_rows(origin.readable(sample[name].combine_chunks()))
+    ]
+    if not telling:
+        return []
+    return [
+        f"The rows keep the order of the input, along which {', '.join(telling)} "
+        f"{'is' if len(telling) == 1 else 'are'} ordered: that gives back part of what was "
+        'protected; row_order="shuffled" does not.'
+    ]
+
+
+def _follows_rows(column: pa.Array) -> bool:
+    """Whether values rise or fall along the rows, or neighbours are alike, beyond chance."""
+    column = column.drop_null()
+    try:
+        low, high = (
+            pc.rank(column, tiebreaker=tie).to_numpy().astype(np.float64) for tie in ("min", "max")
+        )
+    except pa.ArrowNotImplementedError:
+        return False
+    ranks = low + high
+    if ranks.size < _FEWEST or ranks.min() == ranks.max():
+        return False
+    along = abs(_correlation(ranks, np.arange(ranks.size)))
+    beside = _correlation(ranks[:-1], ranks[1:])
+    least = max(_LEAST_CORRELATION, _DEVIATIONS / np.sqrt(ranks.size))
+    return bool(max(along, beside) >= min(least, 1.0 - 1e-9))
+
+
+def _correlation(one: NDArray, other: NDArray) -> float:
+    one, other = one - one.mean(), other - other.mean()
+    scale = np.sqrt((one @ one) * (other @ other))
+    return float(one @ other / scale) if scale > 0.0 else 0.0

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from microagg.base.errors import OptionError
@@ -22,15 +22,26 @@ def certificate_path(path: Path) -> Path:
     return path.with_name(path.name + ".certificate.json")
 
 
+def record_path(path: Path) -> Path:
+    """Where the owner's record of a release stands."""
+    return path.with_name(path.name + ".record.json")
+
+
 @contextmanager
 def open_place(
-    target: str | os.PathLike[str], origin: Origin, force: bool, folder: bool = False
+    target: str | os.PathLike[str],
+    origin: Origin,
+    force: bool,
+    *,
+    folder: bool = False,
+    has_record: bool = True,
 ) -> Iterator[Place]:
     """A place for a draft, which takes the name of the target when the block ends well.
 
     target: a path, the URL of a database table, or "-" for standard output.
     origin: what the release was made from, which is never written over.
     force: replace what is there; folder: the release is a folder of files.
+    has_record: a record for the owner stands beside it.
 
     Otherwise nothing is left of it, and what had the name before still has it.
     """
@@ -39,22 +50,27 @@ def open_place(
     if address == STANDARD_STREAM:
         with tempfile.TemporaryDirectory(prefix="microagg-") as room:
             path = Path(room) / "release.csv"
-            yield Place(address, path, None, force)
+            yield Place(address, path, force)
             with path.open("rb") as stream:
                 shutil.copyfileobj(stream, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         return
     if not folder and not format_of(address).is_file:
-        yield Place(address, None, None, force)
+        yield Place(address, None, force)
         return
     path = Path(address)
-    certificate = certificate_path(path)
+    certificate, record = certificate_path(path), record_path(path)
     whole = _whole_folder if folder else whole_path
-    # The release takes its name first, then the certificate, once both are on the disk.
-    with whole_path(certificate) as beside, whole(path) as temporary:
-        yield Place(address, temporary, beside, force)
-        # A certificate of an earlier release must never stand beside this one.
+    # The release takes its name first, then record and certificate, once all are on the disk.
+    with (
+        whole_path(certificate) as beside,
+        whole_path(record, 0o600) if has_record else nullcontext() as owners,
+        whole(path) as temporary,
+    ):
+        yield Place(address, temporary, force, beside, owners)
+        # Those of an earlier release must never stand beside this one.
         certificate.unlink(missing_ok=True)
+        record.unlink(missing_ok=True)
 
 
 def refuse_target(
@@ -82,7 +98,8 @@ def refuse_target(
     elif target != STANDARD_STREAM:
         if not folder:
             check_writable(target)
-        paths.append(Path(target))
+        path = Path(target)
+        paths += [path, certificate_path(path), record_path(path)]
     for path in paths:
         refuse_overwriting(path, source, force, folder=folder and path == Path(target))
     wanted = [path.absolute() for path in paths]

@@ -1,22 +1,27 @@
 """Release: a protected table, and how it goes out: written, read back, checked, named."""
 
 import os
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from microagg.base.certificate import Certificate
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
-from microagg.base.recipe import Recipe
+from microagg.base.record import Record
 from microagg.engine.counting import Wanted
+from microagg.engine.plan import Plan
 from microagg.engine.protocol import Engine, Recount
 from microagg.release.assessment import Assessment
 from microagg.release.judging import Shown
+from microagg.release.notes import public_notes
 from microagg.release.output import open_place
 from microagg.release.promises import checks
 from microagg.table.classes import Classes
 from microagg.table.opening import Origin
+
+# Losses to the last digit let others confirm what they guess of the original.
+_DIGITS = 2
 
 
 class Release:
@@ -24,7 +29,6 @@ class Release:
 
     recipe: the settings it was made with.
     engine: where it was made: memory, disk or spark. What is published does not depend on it.
-    keeps_order: whether its rows are in the order of the input.
     counted: the columns in which at least k records share each combination of values.
     shown: what pages show of its columns.
 
@@ -35,17 +39,16 @@ class Release:
     def __init__(
         self,
         engine: Engine,
-        recipe: Recipe,
-        counted: tuple[str, ...],
-        facts: Mapping[str, Any],
+        plan: Plan,
+        record: Record,
         shown: Shown,
         assessment: Assessment | None,
         wanted: Wanted,
         progress: bool | None = None,
     ) -> None:
-        """facts: of the certificate, all but what is counted on the release; wanted: what is."""
-        self.recipe, self.counted, self.shown = recipe, counted, shown
-        self._engine, self._facts, self._progress = engine, dict(facts), progress
+        """record: as it is before anything is written; wanted: what is counted on the release."""
+        self.recipe, self.counted, self.shown = plan.recipe, plan.counted, shown
+        self._engine, self._record, self._progress = engine, record, progress
         self._assessment, self._wanted = assessment, wanted
         self._recount: Recount | None = None
 
@@ -56,15 +59,15 @@ class Release:
         self.close()
 
     def __repr__(self) -> str:
-        rows, columns = self._facts["rows_released"], len(self._facts["columns"])
+        rows, columns = self._record.rows_released, len(self._record.columns)
         return f"Release({rows} records, {columns} columns, k={self.recipe.k}, {self.engine})"
 
     @property
     def data(self) -> Any:
         """The protected table.
 
-        In memory of the kind that came in, an Arrow table for a file or a database; on disk an
-        Arrow dataset over what was written; a Spark DataFrame.
+        In memory of the kind that came in, in the order and with the index it had, an Arrow table
+        for a file or a database; on disk an Arrow dataset over what was written; a Spark DataFrame.
         """
         return self._engine.data
 
@@ -77,11 +80,6 @@ class Release:
     def engine(self) -> str:
         """Where it was made."""
         return self._engine.name
-
-    @property
-    def keeps_order(self) -> bool:
-        """Whether its rows are in the order of the input."""
-        return self._engine.keeps_order
 
     @property
     def origin(self) -> Origin:
@@ -99,10 +97,18 @@ class Release:
 
     @property
     def certificate(self) -> Certificate:
-        """What it promises and what was counted on it: on what was written, once it is."""
+        """What it promises and what was counted on it: on what was written, once it is.
+
+        It may be published.
+        """
         classes = self.classes
         assert self._recount is not None
         return self._certified(self._recount, classes)
+
+    @property
+    def record(self) -> Record:
+        """What the owner of the data keeps: exact losses, hashes, and the secret of the order."""
+        return self._recorded(self._recount)
 
     @property
     def assessment(self) -> Assessment | None:
@@ -121,11 +127,13 @@ class Release:
             Spark writes a folder of files, to a path that all machines share.
         force: replace what is there. The input itself is never replaced.
 
-        Beside a file or folder, `<target>.certificate.json` says what was promised and found. A
-        release that fails its check is not published: PromiseError.
+        Rows are shuffled, unless the recipe keeps their order. Beside a file or folder,
+        `<target>.certificate.json` says what was promised and found, to be published with it, and
+        `<target>.record.json`, which only its owner may read, tells the order and what else others
+        must not know. A release that fails its check is not published: PromiseError.
         """
         with (
-            open_place(target, self.origin, force, self._engine.writes_folders) as place,
+            open_place(target, self.origin, force, folder=self._engine.writes_folders) as place,
             watch("writing", self._progress) as advance,
             self._engine.write(place, advance) as draft,
         ):
@@ -133,8 +141,9 @@ class Release:
                 recount = self._engine.recount(draft, self._wanted, advance)
             certificate = self._certified(recount, recount.classes)
             certificate.refuse_broken()
-            if place.certificate is not None:
+            if place.certificate is not None and place.record is not None:
                 certificate.write(place.certificate)
+                self._recorded(recount).write(place.record)
         self._recount = recount
         return certificate
 
@@ -164,9 +173,28 @@ class Release:
                 "median_group": classes.median,
                 "largest_group": classes.largest,
             }
+        recipe, record = self.recipe, self._record
+        above = record.above_optimum
         return Certificate(
-            **self._facts,
+            version=record.version,
+            made=record.made,
+            recipe=recipe.public(),
+            method=record.method,
+            counts="records" if recipe.entity is None else "entities",
+            k_asked=recipe.k,
             **sizes,
+            rows_released=record.rows_released,
+            row_order=record.row_order,
+            columns=record.columns,
+            information_loss=round(record.information_loss, _DIGITS),
+            attribute_losses={
+                name: round(loss, _DIGITS) for name, loss in record.attribute_losses.items()
+            },
+            above_optimum=None if above is None else round(above, _DIGITS),
             release_sha256=recount.sha256,
-            checks=checks(self.recipe, recount),
+            checks=checks(recipe, replace(recount, dominance=record.dominance)),
+            notes=public_notes(recipe),
         )
+
+    def _recorded(self, recount: Recount | None) -> Record:
+        return replace(self._record, release_sha256=None if recount is None else recount.sha256)

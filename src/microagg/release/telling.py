@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def story_of(release: "Release", *, public: bool) -> Story:
-    """What the report says; a public one says only what the release itself shows."""
+    """What the report says; a public one only what the release itself and its certificate show."""
     certificate, recipe = release.certificate, release.recipe
     classes, shown = release.classes, release.shown
     attributes = shown.public_attributes if public else shown.attributes
@@ -41,9 +41,9 @@ def story_of(release: "Release", *, public: bool) -> Story:
         figures=() if public else _figures(release),
         attributes=attributes,
         correlations=together,
-        notes=() if public else (*certificate.notes, *measured_notes),
+        notes=certificate.notes if public else (*release.record.notes, *measured_notes),
         certificate=_certificate_rows(release, public),
-        recipe=_public_recipe(recipe).to_toml() if public else recipe.to_toml(),
+        recipe=recipe.to_toml(public=public),
         reproduce="" if public else _command(release),
         software=f"microagg {certificate.version}",
         made=certificate.made,
@@ -140,11 +140,13 @@ def _done(release: "Release", public: bool) -> tuple[str, ...]:
         + "."
     )
     steps += filter(None, [find_aggregate(recipe.aggregate, "aggregate").done])
-    dropped = certificate.rows_read - certificate.rows_released
+    dropped = release.record.rows_read - certificate.rows_released
     if dropped and not public:
         steps.append(f"Left out {dropped} records of strata with fewer than {recipe.k} members.")
-    order = " and the order of the rows" if release.keeps_order else ""
-    steps.append(f"Kept all other columns{order} as they were.")
+    if recipe.row_order == "kept":
+        steps.append("Kept all other columns and the order of the rows as they were.")
+    else:
+        steps.append("Kept all other columns as they were, and shuffled the rows.")
     steps.append(
         "Wrote the release, read it back and counted it again."
         if certificate.release_sha256
@@ -183,26 +185,21 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
             f"{certificate.largest_group}",
         ),
         ("records released", str(certificate.rows_released)),
-        ("method, seed", f"{certificate.method}, {certificate.seed}"),
-        ("engine, cells of similar records", f"{certificate.engine}, {certificate.cells}"),
+        ("method", certificate.method),
+        ("order of the rows", certificate.row_order),
     ]
     if certificate.release_sha256:
         rows.append(("sha256 of the release", certificate.release_sha256))
     if not public:
+        record = release.record
         rows += [
-            ("records read", str(certificate.rows_read)),
-            ("sha256 of the input", certificate.input_sha256),
-            ("sha256 of the recipe", certificate.recipe_sha256),
-            ("sha256 of the plan", certificate.plan_sha256),
+            ("seed", str(release.recipe.seed)),
+            ("engine, cells of similar records", f"{record.engine}, {record.cells}"),
+            ("records read", str(record.rows_read)),
+            ("sha256 of the recipe", record.recipe_sha256),
+            ("sha256 of the plan", record.plan_sha256),
         ]
     return tuple(rows)
-
-
-def _public_recipe(recipe: Recipe) -> Recipe:
-    """Without lists of categories and of stand-ins, which may name what nobody publishes."""
-    kept = recipe.model_dump(exclude_unset=True, exclude={"orders", "reading"})
-    kept["kinds"] = {**recipe.kinds, **dict.fromkeys(recipe.orders, "ordinal")}
-    return Recipe(**kept)
 
 
 def _command(release: "Release") -> str:

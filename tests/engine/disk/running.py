@@ -42,10 +42,11 @@ def opened(source, work=None, *, resume=False, range_rows=RANGE_ROWS, **settings
     return Disk(stream, recipe, work, resume=resume, range_rows=range_rows)
 
 
-def protected(source, work=None, *, memory=None, measures=True, **settings):
+def protected(source, work=None, *, memory=None, measures=True, record=None, **settings):
     """The release of a file."""
     where = Where(engine="disk", memory=memory)
-    return release_by(opened(source, work, **settings), where, measures=measures, progress=False)
+    engine = opened(source, work, **settings)
+    return release_by(engine, where, earlier=record, measures=measures, progress=False)
 
 
 def plan_of(source, **settings):

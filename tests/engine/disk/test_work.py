@@ -348,6 +348,7 @@ def arguments(tmp_path, source):
                 f"quasi_identifiers = {json.dumps(KINDS)}",
                 'method = "mdav"',
                 "cell_rows = 100",
+                'row_order = "kept"',
                 'orders = { grade = ["low", "middle", "high"] }',
             ]
         )

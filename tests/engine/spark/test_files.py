@@ -15,7 +15,7 @@ pytestmark = WARNINGS
 
 
 def test_a_release_is_written_whole_and_the_same_again(session, table, tmp_path):
-    settings = {**SETTINGS, "within": ["region"], "cell_rows": 150}
+    settings = {**SETTINGS, "within": ["region"], "cell_rows": 150, "row_order": "shuffled"}
     release = protect(table, session, **settings)
     first = release.write(tmp_path / "first.parquet")
     assert first.passed
@@ -24,13 +24,15 @@ def test_a_release_is_written_whole_and_the_same_again(session, table, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "first.parquet",
         "first.parquet.certificate.json",
+        "first.parquet.record.json",
     ]
     found = pq.read_table(tmp_path / "first.parquet")
     counted = sizes_of(found, [*KINDS, "region"])
     assert (first.k_found, first.groups) == (counted.min(), counted.size)
     assert first.median_group == np.median(counted)
     assert first.rows_released == found.num_rows == 1000
-    again = protect(table, session, recipe=microagg.Recipe(**settings))
+    own = {"record": tmp_path / "first.parquet.record.json"}
+    again = protect(table, session, recipe=microagg.Recipe(**settings), **own)
     again.write(tmp_path / "again.parquet")
     for path in sorted((tmp_path / "first.parquet").iterdir()):
         assert (tmp_path / "again.parquet" / path.name).read_bytes() == path.read_bytes()

@@ -89,16 +89,17 @@ ODD = {
     "method": "mdav",
     "cell_rows": 60,
     "measures": False,
+    "row_order": "kept",
 }
 
 
 def test_texts_are_understood_and_kept_as_in_memory(session, odd_texts, tmp_path):
     expected = microagg.protect(odd_texts, engine="memory", progress=False, **ODD)
     expected.write(tmp_path / "memory.csv")
-    with protect(odd_texts, session, ordered=True, **ODD) as release:
+    with protect(odd_texts, session, **ODD) as release:
         found = rows_of(release.data)
-        assert release.certificate.cells > 2
-        assert release.certificate.plan_sha256 == expected.certificate.plan_sha256
+        assert release.record.cells > 2
+        assert release.record.plan_sha256 == expected.record.plan_sha256
         assert release.write(tmp_path / "spark.csv").passed
         # What files of another format hold is not the texts but what they say.
         assert release.write(tmp_path / "spark.parquet").passed

@@ -17,6 +17,7 @@ def test_a_worker_lost_in_the_middle(cluster, session, tmp_path):
     settings = {**SIMPLE, "cell_rows": 1500}
     with protect(path, session, **settings) as whole:
         whole.write(tmp_path / "whole.parquet")
+    settings["record"] = tmp_path / "whole.parquet.record.json"
     found = {}
 
     def run():
@@ -32,7 +33,7 @@ def test_a_worker_lost_in_the_middle(cluster, session, tmp_path):
     at_work.join(timeout=240)
     assert 0 < done < cells
     release = found["release"]
-    assert release.certificate.plan_sha256 == whole.certificate.plan_sha256
+    assert release.record.plan_sha256 == whole.record.plan_sha256
     files = sorted(path.name for path in (tmp_path / "whole.parquet").iterdir())
     assert files == sorted(path.name for path in (tmp_path / "torn.parquet").iterdir())
     for name in files:

@@ -1,8 +1,8 @@
 """Disk: a table of any size on one machine, through a work folder.
 
 Four passes. Look at every row and plan; send every row to the file of its leaf; group the cells,
-two at a time; put what they publish into the rows of the input, in order. Memory holds a few cells
-and a few batches, never a table.
+two at a time; put what they publish into the rows of the input, and these into the order in which
+they are written. Memory holds a few cells and a few batches, never a table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,13 @@ from microagg.columns.secrets import Room
 from microagg.engine.block import group_cell
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.disk.ahead import read_ahead
+from microagg.engine.disk.order import in_order
 from microagg.engine.disk.work import Row, Work
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
-from microagg.engine.survey import Survey, surveyed_columns, weights_of
+from microagg.engine.survey import Survey, grouped_columns, surveyed_columns, weights_of
+from microagg.kernels.shuffling import shuffled_places
 from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
 from microagg.table.classes import Classes
@@ -60,7 +62,6 @@ class Disk:
     """A table on disk, worked on in parts; see `Engine`."""
 
     name = "disk"
-    keeps_order = True
     writes_folders = False
     memory = None
 
@@ -87,6 +88,7 @@ class Disk:
         self._range_rows = range_rows
         self._borders = np.append(np.arange(0, stream.rows, range_rows), stream.rows)
         self._plan: Plan | None = None
+        self._order: bytes | None = None
         self._written: Path | None = None
         _refuse_within_input(work, self.origin)
         identity = {
@@ -126,8 +128,8 @@ class Disk:
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
         survey = Survey(self._recipe, self._stream.schema, origin=self.origin)
-        names = [*surveyed_columns(self._recipe), *self.columns]
-        for start, part in self._parts(advance, list(dict.fromkeys(names))):
+        names = surveyed_columns(self._recipe, self._stream.schema.names)
+        for start, part in self._parts(names, advance):
             survey.add(part, np.arange(start, start + part.num_rows))
         return survey
 
@@ -142,7 +144,7 @@ class Disk:
             counts = np.zeros(plan.leaves, np.int64)
             row = Row.of(plan)
             with self._work.failures_named():
-                for start, part in self._parts(advance, surveyed_columns(self._recipe)):
+                for start, part in self._parts(grouped_columns(self._recipe), advance):
                     counts += self._route(plan, row, start, part)
                 self._work.note(plan=plan.sha256, counts=counts.tolist())
         if int(counts.sum()) + plan.dropped != plan.rows:
@@ -161,10 +163,12 @@ class Disk:
             packed[:, -1] = weights_of(self._recipe, part).view(np.int64)
         return self._work.route(packed, leaves, plan.leaves)
 
-    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+    def publish(
+        self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
+    ) -> None:
         """Group every cell; of those that an earlier run has done, only count what became."""
         assert plan.cell_of is not None
-        self._plan, row = plan, Row.of(plan)
+        self._plan, self._order, row = plan, order, Row.of(plan)
         leaves: list[list[int]] = [[] for _ in range(plan.n_cells)]
         for leaf, cell in enumerate(plan.cell_of.tolist()):
             leaves[cell].append(leaf)
@@ -214,9 +218,8 @@ class Disk:
         schema = _published_schema(stream.schema, plan)
         rows = plan.rows - plan.dropped
         with open_sink(path, schema, self.origin, rows) as sink:
-            for table in self._ranges(stream, plan, list(schema.names), advance):
-                for batch in table.to_batches():
-                    sink.write(batch)
+            for batch in self._written_batches(stream, plan, schema.names, advance):
+                sink.write(batch)
         yield _Draft(path, schema, sink.digests)
         self._written = Path(place.address).absolute() if place.address != "-" else None
 
@@ -229,7 +232,7 @@ class Disk:
             self._work.check_open()
             names = [*plan.counted, *(each.name for each in wanted.columns)]
             tables = self._ranges(self._stream, plan, list(dict.fromkeys(names)), advance)
-            published = (batch for table in tables for batch in table.to_batches())
+            published = (batch for _, table in tables for batch in table.to_batches())
             classes, counts = self._counted(published, plan, wanted, advance)
             return Recount(classes, counts=counts)
         try:
@@ -276,10 +279,28 @@ class Disk:
             return self._stream
         return open_stream(origin.path or "", origin.reading)
 
+    def _written_batches(
+        self, stream: Stream, plan: Plan, names: Sequence[str], advance: Advance
+    ) -> Iterator[pa.RecordBatch]:
+        """The release in the order in which it is written."""
+        key = self._order
+        ranges = self._ranges(stream, plan, names, advance)
+        if key is None:
+            yield from (batch for _, table in ranges for batch in table.to_batches())
+            return
+        numbered = ((shuffled_places(key, rows), table) for rows, table in ranges)
+        with self._work.failures_named():
+            shuffled = in_order(numbered, self._work["rows"], len(self._borders) - 1)
+            for table in _in_ranges(shuffled, self._range_rows):
+                yield from table.to_batches()
+
     def _ranges(
         self, stream: Stream, plan: Plan, names: Sequence[str], advance: Advance
-    ) -> Iterator[pa.Table]:
-        """Columns of the whole table in order, as they are published; every row read, once."""
+    ) -> Iterator[tuple[NDArray[np.int64], pa.Table]]:
+        """Columns of the whole table in order, as they are published; every row read, once.
+
+        With the numbers of the rows.
+        """
         row, dropped = Row.of(plan), 0
         codings = {coding.name: place for place, coding in enumerate(plan.codings)}
         strata = _strata_in(stream, plan)
@@ -300,14 +321,14 @@ class Disk:
             if not there.all():
                 dropped += int((~there).sum())
                 table = table.filter(pa.array(there))
-            yield table
+            yield self._borders[number] + np.flatnonzero(there), table
         if dropped != plan.dropped:
             raise PromiseError(f"{dropped - plan.dropped} rows did not come out of any cell")
 
     def _parts(
-        self, advance: Advance, names: Sequence[str]
+        self, names: Sequence[str], advance: Advance
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Some columns in batches, each with the number of its first row."""
+        """Some columns to look at, in batches, each with the number of its first row."""
         recipe, start = self._recipe, 0
         for batch in read_ahead(self._stream.batches(names, advance=advance)):
             if recipe.weights is not None:
@@ -318,8 +339,9 @@ class Disk:
             start += batch.num_rows
 
     def _check_space(self, plan: Plan) -> None:
-        """Refuse to begin what the disk cannot hold: rows before and after."""
+        """Refuse to begin what the disk cannot hold: rows before, after and on their way out."""
         needed, free = 2 * 8 * plan.rows * Row.of(plan).words, self._work.free_space
+        needed += self._stream.size if self._recipe.row_order == "shuffled" else 0
         if free < needed:
             raise OptionError(
                 f"work on disk needs about {needed / 1e9:.1f} GB in {self._work.folder.parent}, "

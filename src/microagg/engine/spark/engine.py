@@ -2,8 +2,9 @@
 
 Three looks at the table. Workers look at every row, and the driver plans from what they add up and
 a sample; they count the rows of each leaf, which settles the cells; they send every row to its cell
-and publish the cells. Rows move between machines once, in the last. The driver holds the sample,
-the plan and counts, never the table.
+and publish the cells. Rows move between machines in the last, and once more when they are written,
+in an order of which neither cells nor the input show. The driver holds the sample, the plan and
+counts, never the table.
 """
 
 import math
@@ -34,7 +35,7 @@ from microagg.engine.spark import files, tasks
 from microagg.engine.spark.session import plainly, session_for
 from microagg.engine.spark.sources import column, open_source
 from microagg.engine.spark.text import understood
-from microagg.engine.survey import Survey, surveyed_columns
+from microagg.engine.survey import Survey, grouped_columns, surveyed_columns
 from microagg.table.classes import Classes
 from microagg.table.formats import format_of
 from microagg.table.frames import in_one_piece
@@ -72,7 +73,6 @@ class Spark:
         master: str | None = None,
         session: Any = None,
         *,
-        ordered: bool = False,
         sampled: int = SAMPLED,
     ) -> None:
         """sampled: how many rows the plan and the report are made from."""
@@ -84,10 +84,11 @@ class Spark:
             with plainly("read the table"):
                 self._source = source = open_source(table, recipe, self._session)
             check_columns(recipe.columns(), source.names)
-            if ordered and not source.ordered:
+            if recipe.row_order == "kept" and not source.ordered:
                 raise OptionError(
-                    "ordered needs rows that have numbers, which those of Parquet files and of a "
-                    "CSV file on this machine have; leave it out, or write the table as Parquet"
+                    'row_order="kept" needs rows that have numbers, which those of Parquet files '
+                    "and of a CSV file on this machine have; leave it out, or write the table as "
+                    "Parquet"
                 )
         except BaseException:
             self.close()
@@ -95,7 +96,7 @@ class Spark:
         stream, reading = source.stream, recipe.reading
         plain = Origin(source.name, source.form, reading, path=source.path)
         self.notes = () if stream is None else tuple(stream.notes)
-        self.rows, self.keeps_order = source.rows, ordered
+        self.rows = source.rows
         self.columns = tuple(name for name in source.names if name not in recipe.identifiers)
         # The layout of Parquet files is their schema, which Spark tells in its own types.
         self.origin = plain
@@ -120,13 +121,13 @@ class Spark:
         """The protected table, whose rows Spark holds until the release is closed."""
         from pyspark.sql import functions as f
 
-        release = self._release
-        if release is None:
-            raise OptionError("the release was closed, and Spark has forgotten its rows")
-        rows = release.orderBy(tasks.KEY) if self.keeps_order else release
-        return rows.select(
-            *(f.col(f"c{place}").alias(name) for place, name in enumerate(self.columns))
-        )
+        rows, count = self._held, self._tasks
+        if self._recipe.row_order == "kept" or not hasattr(rows, "repartitionById"):
+            return self._named(rows.orderBy(tasks.PLACE))
+        # Places are spread evenly, so that nobody need look at rows to divide them into files.
+        home = f.least(f.floor(f.col(tasks.PLACE) / 2.0**63 * count), f.lit(count - 1))
+        there = rows.repartitionById(count, home.cast("int"))
+        return self._named(there.sortWithinPartitions(tasks.PLACE))
 
     @property
     def partition(self) -> Partition:
@@ -152,7 +153,7 @@ class Spark:
 
     def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
         """How many rows each leaf has."""
-        names, text = surveyed_columns(self._recipe), plan.to_json()
+        names, text = grouped_columns(self._recipe), plan.to_json()
         units = self._source.with_units(names)
 
         def count(batches: Iterator[pa.RecordBatch]) -> Any:
@@ -167,13 +168,15 @@ class Spark:
         advance(1.0)
         return counts
 
-    def publish(self, plan: Plan, profile: Profile, advance: Advance) -> None:
+    def publish(
+        self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
+    ) -> None:
         """Every row that stays, cell by cell, as it is published."""
         from pyspark.sql import functions as f
 
         self._plan = plan
         with plainly("group the cells"):
-            self._release = self._published(plan, profile).persist()
+            self._release = self._published(plan, profile, order).persist()
             first_rows = self._release.where(f.col(tasks.FIGURES).isNotNull())
             parts = first_rows.select(tasks.FIGURES).collect()
         self._source.check()
@@ -209,7 +212,7 @@ class Spark:
         names = [*plan.counted, *(each.name for each in wanted.columns)]
         if draft is None:
             with plainly("count the release"):
-                columns = self.data.select(*(column(name) for name in names))
+                columns = self._named(self._held).select(*(column(name) for name in names))
                 classes, counts = _counted(columns, len(plan.counted), wanted)
                 return Recount(classes, counts=counts)
         session, room, meant = self._session, draft.room, draft.meant
@@ -242,10 +245,29 @@ class Spark:
             self._release.unpersist()
         self._release, self._ours = None, False
 
+    @property
+    def _held(self) -> "DataFrame":
+        if self._release is None:
+            raise OptionError("the release was closed, and Spark has forgotten its rows")
+        return self._release
+
+    @property
+    def _tasks(self) -> int:
+        assert self._plan is not None
+        return min(self._plan.n_cells, _MOST_TASKS)
+
+    def _named(self, rows: "DataFrame") -> "DataFrame":
+        """The columns of the release by their names."""
+        from pyspark.sql import functions as f
+
+        return rows.select(
+            *(f.col(f"c{place}").alias(name) for place, name in enumerate(self.columns))
+        )
+
     def _seen(self, limit: int | None) -> tasks.Seen:
         """What the workers saw of the table, put together, with a sample."""
         recipe, size = self._recipe, self._sampled
-        names = list(dict.fromkeys([*surveyed_columns(recipe), *self.columns]))
+        names = surveyed_columns(recipe, self._source.names)
         origin, units = self.origin, self._source.with_units(names)
 
         def look(batches: Iterator[pa.RecordBatch]) -> Any:
@@ -267,12 +289,12 @@ class Spark:
         seen.survey.sample = sample
         return seen
 
-    def _published(self, plan: Plan, profile: Profile) -> "DataFrame":
+    def _published(self, plan: Plan, profile: Profile, order_key: bytes | None) -> "DataFrame":
         from pyspark.sql import functions as f
         from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
         source, recipe, origin = self._source, plan.recipe, self.origin
-        needed = {*surveyed_columns(recipe), *self.columns}
+        needed = {*grouped_columns(recipe), *self.columns}
         names = [name for name in source.names if name in needed]
         fields = [source.fields[source.names.index(name)] for name in names]
         inside = [
@@ -286,12 +308,12 @@ class Spark:
             return tasks.send(batches, text, units)
 
         def publish(key: Any, rows: pa.Table) -> pa.Table:
-            return tasks.publish(key[0].as_py(), rows, text, begun, units, origin)
+            return tasks.publish(key[0].as_py(), rows, text, begun, units, origin, order_key)
 
         frame = source.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
         cell = StructField(tasks.CELL, IntegerType())
         sent = frame.mapInArrow(send, StructType([*inside, *marks, cell]))
-        count = min(plan.n_cells, _MOST_TASKS)
+        count = self._tasks
         # A fixed number of tasks, which Spark does not change on the way: one a cell, if it can.
         if hasattr(sent, "repartitionById"):
             dealt = sent.repartitionById(count, f.col(tasks.CELL))
@@ -302,11 +324,12 @@ class Spark:
             for name, each in zip(names, inside, strict=True)
             if name not in recipe.identifiers
         ]
-        schema = StructType([*published, marks[0], StructField(tasks.FIGURES, BinaryType())])
+        place = StructField(tasks.PLACE, LongType())
+        schema = StructType([*published, place, StructField(tasks.FIGURES, BinaryType())])
         made = dealt.groupBy(tasks.CELL).applyInArrow(publish, schema)
         order = [f"c{names.index(name)}" for name in self.columns]
-        return made.select(*order, tasks.KEY, tasks.FIGURES).toDF(
-            *(f"c{place}" for place in range(len(order))), tasks.KEY, tasks.FIGURES
+        return made.select(*order, tasks.PLACE, tasks.FIGURES).toDF(
+            *(f"c{place}" for place in range(len(order))), tasks.PLACE, tasks.FIGURES
         )
 
 

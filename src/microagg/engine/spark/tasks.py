@@ -26,14 +26,16 @@ from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
 from microagg.engine.survey import Survey, piece, weights_of
+from microagg.kernels.shuffling import shuffled_places
 from microagg.table.classes import Classes
 from microagg.table.formats import format_of
 from microagg.table.opening import Origin
 from microagg.table.sinks import digests_for, open_sink, read_back_stream
 
 # Beside the columns, which stand first: the number of a row, and what tells apart rows that share
-# one; later the cell, or the figures of a cell in the first of its rows.
-KEY, TIE, CELL, FIGURES = "key", "tie", "cell", "figures"
+# one; later the cell, or the place of a row in the release, and the figures of a cell in the first
+# of its rows.
+KEY, TIE, CELL, PLACE, FIGURES = "key", "tie", "cell", "place", "figures"
 # What a task answers that does not answer in rows.
 ANSWER = "answer binary"
 
@@ -106,9 +108,18 @@ def send(batches: Batches, plan_text: str, names: Names) -> Batches:
 
 
 def publish(
-    cell: int, rows: pa.Table, plan_text: str, begun: bytes, names: Names, origin: Origin
+    cell: int,
+    rows: pa.Table,
+    plan_text: str,
+    begun: bytes,
+    names: Names,
+    origin: Origin,
+    order_key: bytes | None,
 ) -> pa.Table:
-    """The rows of one cell as they are published, in order, without identifiers."""
+    """The rows of one cell as they are published, in order, without identifiers.
+
+    order_key: what rows are shuffled by; None keeps them in the order of their numbers.
+    """
     plan = _parsed(plan_text)
     order = np.lexsort((_numbers(rows, TIE), _numbers(rows, KEY)))
     rows = rows.take(pa.array(order)).combine_chunks()
@@ -141,10 +152,22 @@ def publish(
                 for place, name in enumerate(names)
                 if name not in recipe.identifiers
             },
-            KEY: rows[KEY],
+            PLACE: _places(rows, order_key),
             FIGURES: pa.concat_arrays([figures, pa.nulls(part.num_rows - 1, pa.binary())]),
         }
     )
+
+
+def _places(rows: pa.Table, order_key: bytes | None) -> NDArray[np.int64]:
+    """Where rows that are sorted by number and tie stand in the release."""
+    keys, ties = _numbers(rows, KEY), _numbers(rows, TIE)
+    if order_key is None:
+        return keys
+    # Rows that have no numbers of their own and are alike must not stand side by side.
+    first = np.append(True, (np.diff(keys) != 0) | (np.diff(ties) != 0))
+    since = np.arange(keys.size)
+    since -= np.maximum.accumulate(np.where(first, since, 0))
+    return shuffled_places(order_key, keys, ties + since)
 
 
 @dataclass(frozen=True)
