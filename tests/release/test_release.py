@@ -29,6 +29,7 @@ import pytest
 
 import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.release.telling import story_of
 from microagg.table import formats
 from microagg.table.formats import database
 from microagg.table.formats.csv import Csv
@@ -762,6 +763,21 @@ def test_a_public_report_shows_nothing_of_the_original(tmp_path, kind):
         ):
             assert f"{statistic:,.2f}" not in page
     assert certificate.release_sha256 in page
+
+
+def test_a_public_report_says_no_more_than_the_certificate(tmp_path):
+    release = microagg.protect(mixed(), **{**RECIPE, "seed": 4711, "method": "lloyd-mdav"})
+    release.write(tmp_path / "release.csv")
+    told, own = (story_of(release, public=public) for public in (True, False))
+    assert told.recipe == release.recipe.to_toml(public=True)
+    assert told.notes == release.certificate.notes
+    assert "4711" not in repr(told)
+    assert "4711" in repr(own)
+    labels = {label for label, _ in told.certificate}
+    assert {label for label, _ in own.certificate} - labels == {
+        "seed", "engine, cells of similar records", "records read", "sha256 of the recipe",
+        "sha256 of the plan",
+    }  # fmt: skip
 
 
 def test_names_are_escaped_in_reports(tmp_path):
