@@ -874,3 +874,16 @@ def test_a_report_says_how_to_repeat_it_with_the_engine(tmp_path, engine):
     page = unescape((tmp_path / "report.html").read_text())
     assert f"microagg protect people.parquet --recipe recipe.toml --engine {engine} -o" in page
     assert "the order of the rows as they were" in page
+
+
+def test_what_was_proved_is_never_rounded_down(tmp_path):
+    frame = pd.DataFrame({"x": [row * row % 47 for row in range(40)], "y": range(40)})
+    release = microagg.protect(
+        frame, k=3, quasi_identifiers=["x", "y"], method="mdav", prove=5.0, progress=False
+    )
+    release.write(tmp_path / "release.csv")
+    told = json.loads((tmp_path / "release.csv.certificate.json").read_text())["information_loss"]
+    above = told["percent_above_optimum_at_most"]
+    assert release.record.above_optimum <= above < release.record.above_optimum + 0.01001
+    assert above == round(above, 2)
+    assert microagg.Record.read(f"{tmp_path}/release.csv.record.json") == release.record
