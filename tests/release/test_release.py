@@ -29,6 +29,7 @@ import pytest
 
 import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
+from microagg.release.telling import story_of
 from microagg.table import formats
 from microagg.table.formats import database
 from microagg.table.formats.csv import Csv
@@ -764,6 +765,21 @@ def test_a_public_report_shows_nothing_of_the_original(tmp_path, kind):
     assert certificate.release_sha256 in page
 
 
+def test_a_public_report_says_no_more_than_the_certificate(tmp_path):
+    release = microagg.protect(mixed(), **{**RECIPE, "seed": 4711, "method": "lloyd-mdav"})
+    release.write(tmp_path / "release.csv")
+    told, own = (story_of(release, public=public) for public in (True, False))
+    assert told.recipe == release.recipe.to_toml(public=True)
+    assert told.notes == release.certificate.notes
+    assert "4711" not in repr(told)
+    assert "4711" in repr(own)
+    labels = {label for label, _ in told.certificate}
+    assert {label for label, _ in own.certificate} - labels == {
+        "seed", "engine, cells of similar records", "records read", "sha256 of the recipe",
+        "sha256 of the plan",
+    }  # fmt: skip
+
+
 def test_names_are_escaped_in_reports(tmp_path):
     name = "<script>alert(1)</script>"
     frame = pd.DataFrame({name: [1, 2, 3, 4], "&b": ["<i>", "<i>", "y", "y"]})
@@ -856,3 +872,16 @@ def test_a_report_says_how_to_repeat_it_with_the_engine(tmp_path, engine):
     page = unescape((tmp_path / "report.html").read_text())
     assert f"microagg protect people.parquet --recipe recipe.toml --engine {engine} -o" in page
     assert "the order of the rows as they were" in page
+
+
+def test_what_was_proved_is_never_rounded_down(tmp_path):
+    frame = pd.DataFrame({"x": [row * row % 47 for row in range(40)], "y": range(40)})
+    release = microagg.protect(
+        frame, k=3, quasi_identifiers=["x", "y"], method="mdav", prove=5.0, progress=False
+    )
+    release.write(tmp_path / "release.csv")
+    told = json.loads((tmp_path / "release.csv.certificate.json").read_text())["information_loss"]
+    above = told["percent_above_optimum_at_most"]
+    assert release.record.above_optimum <= above < release.record.above_optimum + 0.01001
+    assert above == round(above, 2)
+    assert microagg.Record.read(f"{tmp_path}/release.csv.record.json") == release.record

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError
 from microagg.table import classes_in_parts as classes
 from microagg.table.classes import count_classes
-from microagg.table.classes_in_parts import count_classes_in_parts
+from microagg.table.classes_in_parts import classes_in_parts, classes_of
 from tests.table.test_classes import each_size
 
 NAN = float("nan")
@@ -39,6 +39,10 @@ COLUMNS = {
     pa.dictionary(pa.int32(), pa.float64()): [0.0, -0.0, NAN],
     pa.dictionary(pa.int32(), pa.decimal128(30, 0)): [decimal.Decimal(0), decimal.Decimal(7)],
 }
+
+
+def count_classes_in_parts(batches, names, *more, **limits):
+    return classes_of(classes_in_parts(batches, names, (), *more, **limits))
 
 
 def column(kind, entries):

@@ -19,6 +19,7 @@ from microagg.release.output import certificate_path, record_path
 from microagg.release.release import Release
 
 _SHOWN = 4
+_FIRST = "The first patients (in the release rows are shuffled)"
 
 
 def run(folder: Path, *, k: int, records: int, seed: int, as_json: bool = False) -> None:
@@ -113,7 +114,7 @@ def _first_rows(original: Path, release: Release) -> Table:
 
     What is written is shuffled; in memory the release has the order of the original.
     """
-    table = Table(box=box.SIMPLE_HEAD, title="The first patients", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, title=_FIRST, title_justify="left")
     table.add_column("")
     shown = (*QUASI_IDENTIFIERS, "diagnosis")
     for name in shown:

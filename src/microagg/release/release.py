@@ -190,7 +190,8 @@ class Release:
             attribute_losses={
                 name: round(loss, _DIGITS) for name, loss in record.attribute_losses.items()
             },
-            above_optimum=None if above is None else round(above, _DIGITS),
+            # Never less than was proved.
+            above_optimum=None if above is None else round(above + 0.5 * 10**-_DIGITS, _DIGITS),
             release_sha256=recount.sha256,
             checks=checks(recipe, replace(recount, dominance=record.dominance)),
             notes=public_notes(recipe),

@@ -203,7 +203,8 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
 
 
 def _command(release: "Release") -> str:
+    record = " --record record.json" if release.recipe.row_order == "shuffled" else ""
     return (
         f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml "
-        f"--engine {release.engine} -o release{Path(release.origin.name).suffix or '.csv'}"
+        f"--engine {release.engine} -o release{Path(release.origin.name).suffix or '.csv'}{record}"
     )

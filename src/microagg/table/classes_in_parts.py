@@ -26,21 +26,6 @@ from microagg.table.frames import give_back_memory
 _SEEN = 0.6
 
 
-def count_classes_in_parts(
-    batches: Iterable[pa.RecordBatch],
-    names: Sequence[str],
-    rows: int,
-    folder: Path,
-    advance: Advance = silent,
-    **limits: int,
-) -> Classes:
-    """Classes of records equal in the columns named, as `count_classes` finds them.
-
-    See `classes_in_parts`.
-    """
-    return classes_of(classes_in_parts(batches, names, (), rows, folder, advance, **limits))
-
-
 def classes_of(parts: Iterable["WholeClasses"]) -> Classes:
     """The classes of all parts."""
     sizes = [np.empty(0, np.int64), *(part.sizes for part in parts)]
