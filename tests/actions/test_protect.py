@@ -116,7 +116,7 @@ def test_an_index_that_is_no_range_has_a_role_or_goes():
     release = protect(named)
     assert release.data.index.equals(pd.RangeIndex(40))
     assert "p0" not in release.data.to_csv()
-    assert any("index of the table was left out" in note for note in release.certificate.notes)
+    assert any("index of the table was left out" in note for note in release.record.notes)
     dropped = protect(named, identifiers="name")
     assert not any("index" in note for note in dropped.certificate.notes)
     pd.testing.assert_frame_equal(dropped.data, release.data)

@@ -17,7 +17,7 @@ def notes(table, engine="memory", **wanted):
     with microagg.protect(
         table, k=3, method="zscore", engine=engine, measures=False, progress=False, **wanted
     ) as release:
-        return " ".join(release.certificate.notes)
+        return " ".join(release.record.notes)
 
 
 @pytest.fixture
