@@ -12,11 +12,14 @@ settings.register_profile(
 settings.load_profile("microagg")
 
 
+def pytest_itemcollected(item):
+    """One process has the cluster, whichever of several run tests."""
+    if "cluster" in item.fixturenames:
+        item.add_marker(pytest.mark.xdist_group("cluster"))
+
+
 def pytest_collection_modifyitems(items):
-    """One process has the cluster, whichever of several run tests; slow things begin first."""
-    for item in items:
-        if "cluster" in item.fixturenames:
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+    """What takes longest begins first."""
     items.sort(key=lambda item: "cluster" not in item.fixturenames)
 
 

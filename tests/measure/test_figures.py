@@ -27,6 +27,7 @@ def test_every_figure_whose_needs_are_met(tables):
         numbers=pair,
         k=4,
         unique=0,
+        groups=groups.labels,
         confidential={"illness": counts},
         distance=0.1,
         alpha=0.5,

@@ -11,7 +11,7 @@ from microagg.measure.linkage import classes
 from microagg.measure.statistics import paired
 from tests.measure.test_anonymity import counts_of
 from tests.measure.test_linkage import releases
-from tests.naive import measures
+from tests.naive import dominance, measures
 
 BY_NAME = {figure.name: figure for figure in FIGURES}
 # Ties go to the first record, so these depend on who is first.
@@ -29,6 +29,7 @@ def evidence(X, R, confidential, distance=0.1):
         numbers=paired(X, R),
         k=int(sizes.min()),
         unique=int((sizes == 1).sum()),
+        groups=labels,
         confidential=counts,
         distance=distance,
         importance=0.1,
@@ -51,7 +52,7 @@ def test_it_says_what_it_is(figure):
     assert figure.formula
     assert figure.description.endswith(".")
     assert figure.range[0] < figure.range[1]
-    known = {"numbers", "records", "k", "unique", "confidential", "distance", "alpha"}
+    known = {"numbers", "records", "groups", "k", "unique", "confidential", "distance", "alpha"}
     assert figure.needs
     assert set(figure.needs) <= known
     assert not figure.of_sample or "numbers" in figure.needs
@@ -141,6 +142,15 @@ def mean(figures):
     return float(np.mean(present)) if present else 0.0
 
 
+def dominated(X, labels):
+    """The share of groups with a record that has more than four fifths of a column's sum."""
+    n, groups = len(X), len(set(labels))
+    alone = (np.ones(n), np.arange(n), np.zeros(n, bool))
+    shares = [dominance.largest_shares(column, labels, groups, *alone) for column in X.T]
+    above = [any(share[group] > 0.8 for share in shares) for group in range(groups)]
+    return 100.0 * sum(above) / groups
+
+
 def naive(X, R, confidential, distance):
     """Figures by their definitions."""
     varying = measures.varying(X)
@@ -172,6 +182,7 @@ def naive(X, R, confidential, distance):
         "linked_interval": mean(measures.interval(X, R, 5.0, "deviation", rows)),
         "range_interval": mean(measures.interval(X, R, 5.0, "range")),
         "rank_interval": mean(measures.interval(X, R, 5.0, "rank")),
+        "dominance": dominated(X[:, varying], labels),
         "disclosure_risk": risk,
         "diversity": [distinct, distinct],
         "closeness": [max(measures.closeness(values, labels, each)) for each in (True, False)],

@@ -79,6 +79,7 @@ def assess(
             pairs,
             rows_original=before.frame.rows,
             rows_released=after.frame.rows,
+            labels=labels,
             known=known,
             sd=sd,
             distance=distance,

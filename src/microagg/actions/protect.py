@@ -127,7 +127,8 @@ def release_by(
         if measures:
             with watch("measuring", progress) as advance:
                 assessment = assessed(plan, sample, profile, advance)
-            assessment.figures.update(profile.figures)
+            dominated = {"dominance": profile.dominance.percent}
+            assessment.figures.update({**profile.figures, **dominated})
         pages = shown(plan, sample, profile, engine.origin)
         release = Release(engine, plan, record, pages, assessment, wanted, progress)
         unless_done.pop_all()

@@ -7,6 +7,7 @@ from math import inf
 from operator import attrgetter
 from typing import Literal
 
+from microagg.measure.dominance import DOMINATES
 from microagg.measure.evidence import Evidence
 from microagg.measure.interval import interval_disclosure, satisfaction
 from microagg.measure.statistics import eigenvalue_distance, il1s
@@ -152,6 +153,16 @@ FIGURES: tuple[Figure, ...] = (
         "Values released within a few percent of all ranks of the original.",
         lambda evidence: interval_disclosure(evidence.pair, evidence.sd, "rank").total,
         of_sample=True,
+    ),
+    _risk(
+        "dominance",
+        "Dominance",
+        f"100 #{{groups : max w |x| / sum w |x| or max w / sum w > {DOMINATES}}} / groups",
+        f"Groups in which one record contributes more than {100 * DOMINATES:g} percent of a "
+        "published mean, by its value or its weight (or more than the recipe allows): its own "
+        "value can nearly be told.",
+        lambda evidence: evidence.dominance.percent,
+        needs=("numbers", "groups"),
     ),
     _risk(
         "disclosure_risk",

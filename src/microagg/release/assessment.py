@@ -119,6 +119,7 @@ def measure(
     *,
     rows_original: int,
     rows_released: int,
+    labels: NDArray[np.int64] | None = None,
     losses: Mapping[str, float] | None = None,
     changes: Mapping[str, float] | None = None,
     known: Sequence[str] | None = None,
@@ -133,8 +134,8 @@ def measure(
 ) -> Assessment:
     """Every figure of columns before and after, row by row; see also `Assessment.counted`.
 
-    losses, changes: by column, if they were computed before. known: the columns that records are
-    linked by; all if not given. figures: those wanted.
+    labels: the class of each record. losses, changes: by column, if they were computed before.
+    known: the columns that records are linked by; all if not given. figures: those wanted.
     """
     if losses is None:
         losses = {after.name: _loss(before, after) for before, after in pairs}
@@ -151,6 +152,7 @@ def measure(
         numbers=numbers,
         complete=complete,
         points=in_one_space([pair for pair in pairs if pair[1].name in by]) if links else None,
+        groups=labels if labels is None or complete is None else labels[complete],
         distance=distance,
         importance=importance,
         relative=relative,

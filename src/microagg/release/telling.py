@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.aggregation.values import find_aggregate
-from microagg.base.recipe import Recipe
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
 from microagg.measure.figures import FIGURES, Figure
 from microagg.report.story import Story
+
+# So many columns are named in a sentence.
+_NAMED = 8
 
 if TYPE_CHECKING:
     from microagg.release.release import Release
@@ -33,7 +35,8 @@ def story_of(release: "Release", *, public: bool) -> Story:
             f"{units}; {certificate.k_asked} were asked for."
         ),
         guarantee=_guarantee(release),
-        limits=_limits(recipe),
+        limits=_limits(release, public),
+        limits_title="What an intruder may still do",
         facts=_facts(release, public),
         done=_done(release, public),
         roles=_roles(release, attributes),
@@ -74,18 +77,36 @@ def _guarantee(release: "Release") -> tuple[str, ...]:
     return (first, second, *third)
 
 
-def _limits(recipe: Recipe) -> tuple[str, ...]:
-    columns = ", ".join(recipe.quasi_identifiers)
-    limits = [
-        f"The promise is about {columns}. Columns that were kept as they are may identify somebody "
-        "on their own, if others know them.",
-        "It hides who is who, not what all those alike share: if a whole group has the same "
-        "confidential value, that value is disclosed.",
-        "It is not differential privacy: it says nothing about what several releases of the same "
-        "people tell together.",
-    ]
+def _limits(release: "Release", public: bool) -> tuple[str, ...]:
+    """What an intruder may still do; a public page says so without figures of the original."""
+    recipe, assessment = release.recipe, release.assessment
+    kept = [name for name in release.certificate.columns if name not in recipe.replaced]
+    limits = []
+    if kept:
+        some = ", ".join(kept[:_NAMED]) + (" and more" if len(kept) > _NAMED else "")
+        limits.append(
+            f"Recognise people by what was kept as it is ({some}), if he knows it: the promise is "
+            f"about {', '.join(release.counted)} alone."
+        )
+    limits.append(
+        "Learn what all records of a class share: it hides who is who, not a confidential value "
+        "that a whole class has."
+    )
+    figures = {} if public or assessment is None else assessment.figures
+    if "class_linkage" in figures:
+        limits.append(
+            "Find the class of somebody whose values he knows exactly: the nearest one is right "
+            f"for {figures['class_linkage']:.1f} % of the records, and the record itself is found "
+            f"for {figures['expected_linkage']:.1f} %."
+        )
+    limits.append(
+        "Work out the last value of a group of which he knows all others, and put this release "
+        "together with others of the same people: it is k-anonymity, not differential privacy."
+    )
+    if recipe.row_order == "kept":
+        limits.append("Use the order of the rows, which is that of the input.")
     if recipe.entity is None:
-        limits.append("It counts records: a person with several records counts several times.")
+        limits.append("Count on people with several records: each record counts for itself.")
     return tuple(limits)
 
 

@@ -43,6 +43,7 @@ class Story:
     software: str = ""
     made: str = ""
     verdict_title: str = ""
+    limits_title: str = "What it does not protect"
 
     def __post_init__(self) -> None:
         if not self.public:
