@@ -32,6 +32,7 @@ bench: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/papers/best.py
 	@$(BIN)/python benchmarks/papers/pca.py
 	@$(BIN)/python benchmarks/audit/private.py
+	@$(BIN)/python benchmarks/audit/attacks.py
 	@$(BIN)/python benchmarks/index.py
 
 clean:

@@ -72,6 +72,9 @@ MADE: dict[str, dict[str, str]] = {
     "audit/private.py": {
         "private_audit": "the share of its epsilon that each private method exceeds for certain",
     },
+    "audit/attacks.py": {
+        "attacks": "what an intruder finds in releases, without each remedy and with it",
+    },
 }
 
 
