@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.kernels.compiling import kernel
-from microagg.kernels.neighbours import nearest, plant
+from microagg.kernels.trees.nearest import find_nearest
+from microagg.kernels.trees.planting import plant
 from microagg.measure.statistics import Pair
 
 
@@ -58,7 +59,8 @@ def link(pair: Pair, *, known: Sequence[int] | None = None, advance: Advance = s
     for line, twin, scale in zip(pair.original, pair.released, scales, strict=True):
         away = (twin - line) * scale
         own += away * away
-    found = nearest(plant(points, scales), records, own, np.bincount(labels), advance)
+    tree = plant(points, scales=scales)
+    found = find_nearest(tree, records, own, np.bincount(labels), advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
     rows = firsts[found.numbers]
     among = found.squares == own

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import silent
-from microagg.kernels.neighbours import nearest, plant
+from microagg.kernels.trees.nearest import find_nearest
+from microagg.kernels.trees.planting import plant
 
 
 class Links:
@@ -47,10 +48,10 @@ class Links:
         undecided = np.flatnonzero(self._nearest >= self._own)
         if len(centres) == 0 or undecided.size == 0:
             return
-        index = plant(np.ascontiguousarray(centres), np.ones(centres.shape[1]))
+        tree = plant(np.ascontiguousarray(centres))
         known = self._nearest[undecided]
         weights = np.ascontiguousarray(sizes, np.int64)
-        found = nearest(index, self._originals[undecided], known, weights, silent)
+        found = find_nearest(tree, self._originals[undecided], known, weights, silent)
         nearer = found.squares < known
         self._nearest[undecided] = found.squares
         self._ties[undecided] = found.weights + np.where(nearer, 0, self._ties[undecided])

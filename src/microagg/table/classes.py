@@ -7,7 +7,6 @@ become lines of whole numbers that are counted on disk.
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -20,12 +19,14 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.kernels.collapsing import collapse, hash_lines, put_rows
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_all
 from microagg.table.checks import plain
 from microagg.table.frames import give_back_memory, in_one_piece
 
 # The share of the work that is done when the last part was seen.
 _SEEN = 0.6
+# Files that are in memory side by side.
+_FILES_AT_ONCE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,15 +199,16 @@ def _on_disk(
         advance(_SEEN * min(1.0, done / rows))
     sizes = [np.empty(0, np.int64)] * len(files)
 
-    def count(number: int) -> None:
+    def count(number: int, _tell: Advance) -> None:
         if files[number].exists():
             entries = np.fromfile(files[number], np.int64).reshape(-1, width)
             sizes[number] = _collapsed(entries)[0][:, -1].copy()
             files[number].unlink()
 
-    for number in range(0, len(files), 2):
-        run_both(partial(count, number), partial(count, number + 1))
-        advance(_SEEN + (1.0 - _SEEN) * (number + 2) / len(files))
+    def tell(share: float) -> None:
+        advance(_SEEN + (1.0 - _SEEN) * share)
+
+    run_all(count, np.ones(len(files), np.int64), tell, _FILES_AT_ONCE)
     return sizes
 
 

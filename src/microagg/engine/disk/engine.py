@@ -22,6 +22,7 @@ from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
 from microagg.engine.block import group_cell
+from microagg.engine.choosing import cells_at_once
 from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.work import Row, Work
 from microagg.engine.plan import Plan
@@ -67,12 +68,15 @@ class Disk:
         *,
         resume: bool = False,
         range_rows: int = _RANGE_ROWS,
+        allowed: int | None = None,
     ) -> None:
         """work: the folder to work in; a temporary one otherwise.
 
         resume: go on where a run with the same input and recipe was cut off there.
         range_rows: how many rows are put together at a time.
+        allowed: bytes of memory that may be used.
         """
+        self._allowed = allowed
         check_columns(recipe.columns(), stream.schema.names)
         self.origin, self.sha256, self.rows = stream.origin, stream.sha256, stream.rows
         self.notes = tuple(stream.notes)
@@ -183,7 +187,7 @@ class Disk:
             self._work.keep(cell, published, self._borders)
 
         with self._work.failures_named():
-            run_all(group, counts, advance)
+            run_all(group, counts, advance, cells_at_once(plan, self._allowed))
         for each in profiles:
             profile.merge(each)
 
