@@ -1,4 +1,3 @@
-import numba
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -24,11 +23,9 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
-def threads():
-    """Set the number of threads, and put it back afterwards."""
-    before = numba.get_num_threads()
-    yield numba.set_num_threads
-    numba.set_num_threads(before)
+def threads(monkeypatch):
+    """Set the number of threads, until the test ends."""
+    return lambda count: monkeypatch.setenv("MICROAGG_THREADS", str(count))
 
 
 @pytest.fixture(scope="session")

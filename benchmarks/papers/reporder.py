@@ -20,8 +20,8 @@ import microagg
 from benchmarks.data import load, standardise
 from benchmarks.measuring import save, show
 from microagg.grouping.sequence.kmeans import kmeans
-from microagg.grouping.sequence.nearest import plant
 from microagg.grouping.sequence.reorder import repeat_rounds
+from microagg.kernels.trees.planting import plant
 
 METHODS = ("mdav", "mdav-mhm", "tsp", "igd", "reporder")
 PUBLISHED_LOSS = {

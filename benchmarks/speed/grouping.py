@@ -19,8 +19,8 @@ from benchmarks.data import find, load, load_shuffled, records_of, standardise
 from benchmarks.measuring import RESULTS, best_times
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.sequence.kmeans import kmeans
-from microagg.grouping.sequence.nearest import plant
 from microagg.grouping.sequence.reorder import repeat_rounds
+from microagg.kernels.trees.planting import plant
 
 K, D = 3, 10
 SAID: list[str] = []

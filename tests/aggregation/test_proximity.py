@@ -1,4 +1,3 @@
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -233,19 +232,17 @@ def test_relative_distances_are_shares_of_the_z_score():
     assert share.values == pytest.approx(spelled_out.values, rel=1e-9)
 
 
-def test_the_number_of_threads_does_not_matter():
+def test_the_number_of_threads_does_not_matter(threads):
     x = np.random.default_rng(7).normal(size=60_000)
     labels = microagg.optimal_univariate(x, 3).labels
-    threads = numba.get_num_threads()
-    both = solve(x, labels, 0.8, 0.5, 0.8)
-    numba.set_num_threads(1)
-    try:
-        alone = solve(x, labels, 0.8, 0.5, 0.8)
-    finally:
-        numba.set_num_threads(threads)
-    assert np.array_equal(both.values, alone.values)
-    assert both.bound == alone.bound
-    assert both.gap[0] < 1e-5
+    threads(1)
+    alone = solve(x, labels, 0.8, 0.5, 0.8)
+    for count in (2, 3, 8):
+        threads(count)
+        found = solve(x, labels, 0.8, 0.5, 0.8)
+        assert np.array_equal(found.values, alone.values)
+        assert found.bound == alone.bound
+    assert alone.gap[0] < 1e-5
 
 
 def test_aggregate_takes_the_options():

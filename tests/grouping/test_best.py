@@ -44,7 +44,7 @@ def test_tiny_inputs_reach_the_optimum(seed):
 def test_same_steps_and_seed_same_groups_whatever_the_threads(k, threads):
     records = make("generic", 150, 3, 1)
     found = []
-    for count in (1, 2, 2):
+    for count in (1, 2, 3, 8):
         threads(count)
         rng = np.random.default_rng(7)
         order, sizes = start_of(150, k, rng)

@@ -76,7 +76,7 @@ def test_zscore_equals_its_twin(records):
 @settings(max_examples=60, deadline=None)
 def test_principal_component_explains_as_much_as_the_greatest_eigenvalue(records):
     centred = records - records.mean(axis=0)
-    loadings = orderings._first_component(records, two_way_from=2)
+    loadings = orderings._first_component(records)
     explained = np.sum((centred @ loadings) ** 2)
     greatest = np.linalg.svd(centred, compute_uv=False)[0] ** 2
     assert explained == pytest.approx(greatest, rel=1e-6, abs=1e-9)
@@ -106,14 +106,6 @@ def test_farthest_equals_its_twin(kind):
     assert squares[found] == pytest.approx(max(squares), rel=1e-6)
     if kind != "offset":
         assert found == naive.farthest_from_centroid(records)
-
-
-def test_threads_change_nothing():
-    records = cloud(1, 1000, 5, "gaussian")
-    functions = (order_by_zscore, order_by_principal_component)
-    alone = [function(records) for function in functions]
-    for function, expected in zip(functions, alone, strict=True):
-        np.testing.assert_array_equal(function(records, two_way_from=2), expected)
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 40_000])

@@ -9,6 +9,7 @@ from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine import repeating
 from microagg.grouping.refine.repeating import repeat
 from microagg.grouping.refine.search import Search, seek
+from microagg.kernels.threads import thread_count
 from tests.grouping.test_reorder import groups_of, make
 from tests.grouping.test_search import check
 from tests.naive.decompose import total_sse
@@ -60,12 +61,10 @@ def test_the_same_whatever_the_threads(threads):
 
 
 def test_progress_is_reported_and_threads_are_put_back(threads):
-    import numba
-
     threads(2)
     shares = []
     repeated(advance=shares.append)
-    assert numba.get_num_threads() == 2
+    assert thread_count() == 2
     assert all(0.0 <= share < 1.0 for share in shares)
 
 

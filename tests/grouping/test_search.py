@@ -71,7 +71,7 @@ def test_tiny_inputs_reach_the_optimum(k):
 def test_same_steps_and_seed_same_groups_whatever_the_threads(n, threads):
     records = make("generic", n, 3, 1)
     found = []
-    for count in (1, 2, 2):
+    for count in (1, 2, 3, 8):
         threads(count)
         rng = np.random.default_rng(7)
         order, sizes = start_of(n, 3, rng)

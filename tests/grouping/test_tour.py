@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microagg.base.errors import InputError
-from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import (
     farthest_from_centroid,
     order_by_nearest_next,
 )
 from microagg.grouping.sequence.tour import order_by_tour
+from microagg.kernels.trees.lists import nearest_lists
 from tests.grouping.test_orderings import KINDS, cloud
 from tests.naive.orderings import path_length, shortest_path_length
 from tests.published import integer_losses
@@ -128,17 +128,6 @@ def test_with_few_looks_the_lists_hold_near_ones(kind, looks):
         truth = np.sort(np.delete(np.sum((records - records[row]) ** 2, axis=1), row))[:8]
         assert np.all(found >= truth * (1 - 1e-12))
     assert np.isfinite(squares).all() or looks == 1
-
-
-@pytest.mark.parametrize("threads_used", [1, 2])
-def test_lists_do_not_depend_on_threads(threads_used, threads):
-    records = cloud(8, 5_000, 3, "gaussian")
-    everyone = np.arange(5_000, dtype=np.int32)
-    threads(2)
-    first = nearest_lists(records, everyone, 6, 4)
-    threads(threads_used)
-    for one, other in zip(first, nearest_lists(records, everyone, 6, 4), strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 # Mortazavi 2020, Table 3, the best integers in the order of a tour.

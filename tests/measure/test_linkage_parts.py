@@ -70,7 +70,7 @@ def test_as_for_a_whole_table(threads):
     groups = microagg.partition(X, 5, "mdav")
     R = np.asarray(microagg.aggregate(X, groups))
     centres = R[np.unique(groups.labels, return_index=True)[1]]
-    for count in (1, 2):
+    for count in (1, 2, 3, 8):
         threads(count)
         links = placed(X, R)
         for start in range(0, len(centres), 100):

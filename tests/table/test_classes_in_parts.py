@@ -147,7 +147,7 @@ def test_nothing_remains_after_a_failure(tmp_path, limits):
 @small
 def test_shares_done_ascend(tmp_path, threads, limits):
     part = pa.record_batch({"x": np.arange(100)})
-    for count in (1, 2):
+    for count in (1, 2, 3, 8):
         threads(count)
         shares: list[float] = []
         count_classes_in_parts([part], ["x"], 100, tmp_path, shares.append, **limits)

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.aggregation.wells import FIRST, FOURTH, SECOND, SIZE, price_wells
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
 
 _EVALUATIONS = 120
 _BOXES = 12
-# Fewer groups are priced before a second thread has started.
-_TWO_THREADS_FROM = 1 << 14
+_PRICED_AT_ONCE = 1 << 14
 
 
 def best_prices(
@@ -68,13 +67,14 @@ def _climb(wells, n, polygon, start, enough, precision):
 
 def _bound(wells, n, slope, bend):
     """The bound, its slope, and the curvature of its smooth part."""
-    sums = np.zeros((2, 6))
+    groups = wells.shape[1]
+    sums = np.zeros((-(-groups // _PRICED_AT_ONCE), 6))
 
     def price(first: int, last: int) -> None:
-        price_wells(wells, first, last, slope, bend, sums[min(first, 1)])
+        price_wells(wells, first, last, slope, bend, sums[first // _PRICED_AT_ONCE])
 
-    run_halves(price, 0, wells.shape[1], _TWO_THREADS_FROM)
-    paid, total, squares, give, give_y, give_square = (sums[0] + sums[1]).tolist()
+    run_blocks(price, groups, _PRICED_AT_ONCE)
+    paid, total, squares, give, give_y, give_square = sums.sum(axis=0).tolist()
     curvature = np.array([[give, 2.0 * give_y], [2.0 * give_y, 4.0 * give_square]])
     return paid - n * bend, np.array([total, squares - n]), curvature
 

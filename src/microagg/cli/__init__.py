@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from microagg.base.errors import MicroaggError, PromiseError
+from microagg.base.threads import check_threads
 from microagg.cli.assessing import assess
 from microagg.cli.comparing import compare
 from microagg.cli.inspecting import inspect
@@ -42,6 +43,7 @@ def main() -> None:
         # A name that the terminal has no letters for is no reason to stop.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        check_threads()
         _run(sys.argv[1:] or ["--help"])
     except _UsageError as failure:
         _fail(_usage(failure), BAD_INPUT)

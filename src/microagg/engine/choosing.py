@@ -107,7 +107,7 @@ def choose_engine(
         )
     stream = open_stream(table, reading, typed=typed, advance=advance)
     work = None if where.work is None else Path(where.work)
-    return Disk(stream, recipe, work, resume=where.resume)
+    return Disk(stream, recipe, work, resume=where.resume, allowed=where.allowed)
 
 
 def memory_for_table(size: int) -> float:
@@ -119,6 +119,13 @@ def memory_for_cells(plan: Plan) -> float:
     """Bytes that the cells of a plan take which are worked on at the same time, in parts."""
     rows = plan.rows if plan.cell_rows is None else min(plan.rows, 2 * plan.cell_rows)
     return LEAST_MEMORY / 2 + rows * _memory_for_record(plan)
+
+
+def cells_at_once(plan: Plan, allowed: int | None) -> int:
+    """How many cells of a plan may be worked on at the same time: two, or what half of it holds."""
+    if allowed is None or plan.cell_rows is None:
+        return 2
+    return max(2, int(allowed / 2 / (plan.cell_rows * _memory_for_record(plan))))
 
 
 def _memory_for_record(plan: Plan) -> float:

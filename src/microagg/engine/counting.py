@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.columns.secrets import Room, Secret, SeenValues, counted_at_once
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_each
 from microagg.measure.anonymity import AmongAll, ClassCount, WithinClasses
 from microagg.table.classes import class_of
 from microagg.table.classes_in_parts import WholeClasses
@@ -81,7 +81,7 @@ class Counting:
                 entries = secret.entries(in_one_piece(table[secret.name]))
                 ranked.append(counted_at_once(secret, entries))
 
-        run_both(lambda: found.append(class_of(table, names)), rank)
+        run_each([lambda: found.append(class_of(table, names)), rank])
         for place, (among_all, ranks) in enumerate(ranked):
             self._count(place, WithinClasses(among_all, found[0], ranks))
         return found[0]

@@ -19,6 +19,20 @@ def column_means(records):
 
 
 @kernel
+def sum_products(records, mean, products, first, last):
+    """Add the products of every two centred attributes (above the diagonal) of some records."""
+    d = records.shape[1]
+    away = np.empty(d)
+    for i in range(first, last):
+        for a in range(d):
+            away[a] = records[i, a] - mean[a]
+        for a in range(d):
+            x = away[a]
+            for b in range(a, d):
+                products[a, b] += x * away[b]
+
+
+@kernel
 def squared_distances(records, point, squares):
     """Of each record to a point."""
     n, d = records.shape

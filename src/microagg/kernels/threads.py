@@ -1,99 +1,136 @@
-"""Two things at once. Kernels release the interpreter lock, so plain threads are enough."""
+"""Work on every core. Kernels release the interpreter lock, so plain threads are enough.
 
+Work is dealt out in jobs that follow from the work alone, and no job touches the output of another:
+so the result is the same whatever the number of threads.
+"""
+
+import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+_limits = threading.local()
 
-def run_both(first: Callable[[], None], second: Callable[[], None]) -> None:
-    """Run two independent jobs, side by side where Numba may use more than one thread.
 
-    The jobs must not touch each other's output: then the result is the same either way.
+def thread_count() -> int:
+    """How many threads this one may work with, itself among them.
+
+    What the environment variable MICROAGG_THREADS says, or all cores that this process may use; a
+    thread that works beside others has its share of them.
     """
-    if numba.get_num_threads() < 2:
-        first()
-        second()
+    limit: int | None = getattr(_limits, "count", None)
+    if limit is not None:
+        return limit
+    text = os.environ.get("MICROAGG_THREADS", "").strip()
+    if not text:
+        try:
+            return len(os.sched_getaffinity(0))
+        except AttributeError:
+            return os.cpu_count() or 1
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError(
+            f"MICROAGG_THREADS must be a whole number, 1 or more, but it is {text!r:.30}; "
+            "leave it out to use every core"
+        )
+    return int(text)
+
+
+@contextmanager
+def limited(count: int) -> Iterator[None]:
+    """Have this thread work with so many threads meanwhile."""
+    before = getattr(_limits, "count", None)
+    _limits.count = count
+    try:
+        yield
+    finally:
+        _limits.count = before
+
+
+def run_each(jobs: Sequence[Callable[[], None]], at_once: int | None = None) -> None:
+    """Run independent jobs, the first ones first, no more than so many at once.
+
+    Fewer jobs than threads share these among them. Nothing is left running: after a failure or an
+    interruption, jobs that have begun are waited for and the others left out.
+    """
+    threads = thread_count()
+    workers = min(len(jobs), threads, at_once or threads)
+    if workers < 2:
+        for job in jobs:
+            job()
         return
+    waiting = list(reversed(jobs))
     failures: list[BaseException] = []
 
-    def guarded() -> None:
-        try:
-            second()
-        except BaseException as failure:
-            failures.append(failure)
+    def work() -> None:
+        with limited(threads // workers):
+            while True:
+                try:
+                    job = waiting.pop()
+                except IndexError:
+                    return
+                try:
+                    job()
+                except BaseException as failure:
+                    failures.append(failure)
+                    waiting.clear()
 
-    helper = threading.Thread(target=guarded)
-    helper.start()
+    helpers = [threading.Thread(target=work) for _ in range(workers - 1)]
     try:
-        first()
-    finally:
-        helper.join()
+        for helper in helpers:
+            helper.start()
+        work()
+        for helper in helpers:
+            helper.join()
+    except BaseException:
+        waiting.clear()
+        for helper in helpers:
+            helper.join()
+        raise
     if failures:
         raise failures[0]
-
-
-def run_halves(job: Callable[[int, int], None], first: int, last: int, least: int = 2) -> None:
-    """Run a job on both halves of first..last, or at once where that is less than `least`."""
-    if last - first < least:
-        job(first, last)
-    else:
-        middle = (first + last) // 2
-        run_both(partial(job, first, middle), partial(job, middle, last))
 
 
 def run_all(
     job: Callable[[int, Callable[[float], None]], None],
     sizes: NDArray[np.int64],
     advance: Callable[[float], None],
+    at_once: int | None = None,
 ) -> None:
-    """Run a job for every number with a size, two at a time.
+    """Run a job for every number with a size, no more than so many at once.
 
     The largest come first, so that nobody waits for one at the end. The job is given its number,
     and whom to tell how much of it is done.
     """
-    waiting = [number for number in np.argsort(sizes, kind="stable").tolist() if sizes[number] > 0]
     total = int(sizes.sum())
     shares = np.zeros(sizes.size)
     turn = threading.Lock()
 
-    def next_number() -> int | None:
-        with turn:
-            return waiting.pop() if waiting else None
+    def run(number: int) -> None:
+        def tell(share: float) -> None:
+            with turn:
+                shares[number] = share * sizes[number] / total
+                advance(float(shares.sum()))
 
-    def run() -> None:
-        try:
-            while (number := next_number()) is not None:
+        job(number, tell)
+        tell(1.0)
 
-                def tell(share: float, number: int = number) -> None:
-                    with turn:
-                        shares[number] = share * sizes[number] / total
-                        advance(float(shares.sum()))
-
-                # Two jobs at a time are two threads; a single one may have both.
-                with one_thread() if len(shares) > 1 else nullcontext():
-                    job(number, tell)
-                tell(1.0)
-        except BaseException:
-            waiting.clear()
-            raise
-
-    if len(waiting) == 1:
-        run()
-    else:
-        run_both(run, run)
+    largest_first = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+    run_each([partial(run, number) for number in largest_first.tolist()], at_once)
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """What this thread does meanwhile it does alone: the other is busy with work of its own."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
+def run_blocks(
+    job: Callable[[int, int], None],
+    total: int,
+    size: int,
+    advance: Callable[[float], None] = lambda _share: None,
+) -> None:
+    """Run a job for all of 0 to `total`, from a first to a last, in blocks of this size."""
+
+    def run(number: int, _tell: Callable[[float], None]) -> None:
+        job(number * size, min(total, (number + 1) * size))
+
+    run_all(run, np.minimum(size, total - np.arange(0, total, size)), advance)

@@ -1,5 +1,6 @@
 """Do released values come so close to the originals that they give them away?"""
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from microagg.base.arrays import as_numbers
 from microagg.base.errors import InputError, OptionError
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_each
 from microagg.measure.statistics import ByColumn, Pair
 
 # In percent of a deviation, if nobody says otherwise.
@@ -39,21 +40,20 @@ def interval_disclosure(
     share = width / 100.0
     shares = np.zeros(pair.columns.size)
 
-    def judge_every_other(first: int) -> None:
-        for a in range(first, pair.columns.size, 2):
-            line, twin = pair.original[a], pair.released[a]
-            if basis == "rank":
-                ascending = np.sort(line)
-                line, twin = _ranks(line, ascending), _ranks(twin, ascending)
-                reach = 2.0 * share * pair.n
-            else:
-                unit = pair.deviations[a] if basis == "deviation" else line.max() - line.min()
-                reach = share * unit
-            twin = twin if links is None else twin[links]
-            close = np.abs(line - twin) <= reach
-            shares[a] = 100.0 * float((close if links is None else close & (links >= 0)).mean())
+    def judge(a: int) -> None:
+        line, twin = pair.original[a], pair.released[a]
+        if basis == "rank":
+            ascending = np.sort(line)
+            line, twin = _ranks(line, ascending), _ranks(twin, ascending)
+            reach = 2.0 * share * pair.n
+        else:
+            unit = pair.deviations[a] if basis == "deviation" else line.max() - line.min()
+            reach = share * unit
+        twin = twin if links is None else twin[links]
+        close = np.abs(line - twin) <= reach
+        shares[a] = 100.0 * float((close if links is None else close & (links >= 0)).mean())
 
-    run_both(lambda: judge_every_other(0), lambda: judge_every_other(1))
+    run_each([partial(judge, a) for a in range(pair.columns.size)])
     return pair.by_column(shares)
 
 

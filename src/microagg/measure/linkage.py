@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.kernels.compiling import kernel
-from microagg.kernels.neighbours import nearest, plant
+from microagg.kernels.trees.nearest import find_nearest
+from microagg.kernels.trees.planting import plant
 from microagg.measure.statistics import Pair
 
 # Records and classes are counted in one go: the former below, the latter from this bit on.
@@ -77,9 +78,9 @@ def link(records: Records, advance: Advance = silent) -> Linkage:
         own += away * away
     within = np.full(asked.size, np.inf)
     np.minimum.at(within, kinds, own)
-    index = plant(np.ascontiguousarray(released[firsts]), scales)
+    tree = plant(np.ascontiguousarray(released[firsts]), scales=scales)
     weights = np.bincount(labels) + (1 << _CLASS)
-    found = nearest(index, np.ascontiguousarray(original[asked]), within, weights, advance)
+    found = find_nearest(tree, np.ascontiguousarray(original[asked]), within, weights, advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
     rows = firsts[found.numbers[kinds]]
     among, ties = found.squares[kinds] == own, found.weights[kinds]

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import silent
 from microagg.kernels.compiling import kernel
-from microagg.kernels.neighbours import Nearest, nearest, plant
+from microagg.kernels.trees.nearest import Nearest, find_nearest
+from microagg.kernels.trees.planting import plant
 from microagg.measure.linkage import classes, stirred
 
 # An original, a published point as near as any (its hash), its records, and how far it is.
@@ -54,8 +55,7 @@ class Links:
         points = np.ascontiguousarray(centres[np.unique(labels, return_index=True)[1]])
         weights = np.bincount(labels, sizes).astype(np.int64)
         queries = self._originals[undecided]
-        index = plant(points, np.ones(points.shape[1]))
-        found = nearest(index, queries, self._nearest[undecided], weights, silent)
+        found = find_nearest(plant(points), queries, self._nearest[undecided], weights, silent)
         self._nearest[undecided] = found.squares
         tied, at = _all_nearest(points, queries, found, weights)
         ties = np.empty(at.size, _TIE)

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.kernels.collapsing import collapse, hash_lines, put_rows
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_each
 from microagg.table.checks import plain
 from microagg.table.classes import Classes, not_comparable
 from microagg.table.frames import give_back_memory
 
 # The share of the work that is done when the last part was seen.
 _SEEN = 0.6
+# Files that are in memory side by side.
+_FILES_AT_ONCE = 8
 
 
 def classes_of(parts: Iterable["WholeClasses"]) -> Classes:
@@ -121,11 +123,12 @@ def _on_disk(
             found.append(lines.classes(entries))
             files[number].unlink()
 
-    for number in range(0, len(files), 2):
-        pair: tuple[list[WholeClasses], list[WholeClasses]] = ([], [])
-        run_both(partial(count, number, pair[0]), partial(count, number + 1, pair[1]))
-        yield from chain(*pair)
-        advance(_SEEN + (1.0 - _SEEN) * (number + 2) / len(files))
+    for start in range(0, len(files), _FILES_AT_ONCE):
+        some = range(start, min(start + _FILES_AT_ONCE, len(files)))
+        parts: list[list[WholeClasses]] = [[] for _ in some]
+        run_each([partial(count, *each) for each in zip(some, parts, strict=True)])
+        yield from chain(*parts)
+        advance(_SEEN + (1.0 - _SEEN) * (start + len(some)) / len(files))
 
 
 class _Lines:

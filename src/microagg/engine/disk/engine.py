@@ -24,6 +24,7 @@ from microagg.columns.coded import Coded, decode
 from microagg.columns.published import to_digits
 from microagg.columns.secrets import Room
 from microagg.engine.block import group_cell
+from microagg.engine.choosing import cells_at_once
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.order import in_order
@@ -73,12 +74,15 @@ class Disk:
         *,
         resume: bool = False,
         range_rows: int = _RANGE_ROWS,
+        allowed: int | None = None,
     ) -> None:
         """work: the folder to work in; a temporary one otherwise.
 
         resume: go on where a run with the same input and recipe was cut off there.
         range_rows: how many rows are put together at a time.
+        allowed: bytes of memory that may be used.
         """
+        self._allowed = allowed
         check_columns(recipe.columns(), stream.schema.names)
         self.sha256, self.rows, self.notes = stream.sha256, stream.rows, tuple(stream.notes)
         self.columns = tuple(name for name in stream.schema.names if name not in recipe.identifiers)
@@ -196,7 +200,7 @@ class Disk:
             self._work.keep(cell, published, self._borders, profiles[cell].dominance)
 
         with self._work.failures_named():
-            run_all(group, counts, advance)
+            run_all(group, counts, advance, cells_at_once(plan, self._allowed))
         for each in profiles:
             profile.merge(each)
 

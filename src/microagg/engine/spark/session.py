@@ -50,7 +50,7 @@ def start_session(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
-        "spark.executorEnv.NUMBA_NUM_THREADS": "1",
+        "spark.executorEnv.MICROAGG_THREADS": "1",
     }
     if master.startswith("local") or f"//{_LOCAL}:" in master:
         ours |= {"spark.driver.host": _LOCAL, "spark.driver.bindAddress": _LOCAL}

@@ -13,7 +13,6 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,7 @@ from microagg.grouping.refine.heaviest import is_concentrated
 from microagg.grouping.refine.repeating import repeat
 from microagg.grouping.refine.search import Search, compile_search, search, seek
 from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.threads import thread_count
 
 # How time and steps are shared out: a glance, the bound, searches from the start until this share
 # is spent, and what is left in some rounds.
@@ -138,7 +138,7 @@ class _Together:
         steps, seconds = phase.steps, phase.seconds
         end = _clock() + seconds
         if steps is None:
-            steps = int(_SPEED * seconds * numba.get_num_threads())
+            steps = int(_SPEED * seconds * thread_count())
         enough = _STEPS_A_RECORD * self.k**2
         if is_concentrated(self.search):
             enough = min(enough, _STEPS_IF_CONCENTRATED)
@@ -194,7 +194,7 @@ class _Together:
         return proof.prices
 
     def both(self, columns: list[NDArray[np.integer]], phase: _Phase, half: float) -> None:
-        """Choose among the known groups and search on, side by side where there are two threads.
+        """Choose among the known groups and search on, side by side where there are threads.
 
         half: how long to search where there is one.
         """
@@ -207,7 +207,7 @@ class _Together:
             tries = _TRIES if phase.seconds == math.inf else math.inf
             found.append(improve(*given, tries=tries, seconds=seconds, ended=ended.is_set))
 
-        if numba.get_num_threads() > 1:
+        if thread_count() > 1:
             # An interruption does not wait for it: a programme cannot be stopped.
             helper = threading.Thread(target=choose, args=(phase.seconds,), daemon=True)
             helper.start()

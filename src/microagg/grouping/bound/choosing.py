@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from microagg.grouping.bound.proving import shares
 from microagg.kernels.compiling import kernel
 from microagg.kernels.group_passes import scatter_of
-from microagg.kernels.selecting import insert_in_order
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
+from microagg.kernels.trees.measuring import insert_in_order
 
 # Groups kept for each record of the data, and those for each that go into a linear programme.
 _MOST_EACH = 40
@@ -28,6 +28,7 @@ _WEIGHED_ANYWAY = 1_000
 # So many sets a record grow, each in so many ways.
 _GROWN_EACH = 8
 _WAYS_TO_GROW = 3
+_GROWN_AT_ONCE = 256
 # Columns of an integer programme for each of its records: at first, and how they become more.
 _FIRST_EACH = 1.5
 _MORE = 1.4
@@ -125,7 +126,7 @@ def _known(
         if growing and size < 2 * k - 1:
             seeds = _least(layer, _GROWN_EACH * n).sets
             grown = np.empty((_WAYS_TO_GROW * len(seeds), size + 1), np.int32)
-            run_halves(partial(_grow, records, prices, seeds, grown), 0, len(seeds))
+            run_blocks(partial(_grow, records, prices, seeds, grown), len(seeds), _GROWN_AT_ONCE)
             grown = grown[grown[:, size] >= 0]
     return _cheapest(layers, _MOST_EACH * n)
 
@@ -256,7 +257,7 @@ def _grow(records, prices, sets, grown, first, last):
                 square += away * away
             rise = square * share - prices[i]
             if rise < best[_WAYS_TO_GROW - 1] and not used[i]:
-                insert_in_order(best, who, 0, _WAYS_TO_GROW - 1, rise, i)
+                insert_in_order(best, who, rise, i)
         for t in range(size):
             used[sets[s, t]] = False
         for w in range(_WAYS_TO_GROW):

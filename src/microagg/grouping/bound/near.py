@@ -7,14 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
-from microagg.kernels.neighbours import plant
-from microagg.kernels.selecting import insert_in_order, measure_boxes, measure_leaf, push_in_order
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
+from microagg.kernels.trees.nearest import make_space, nearest
+from microagg.kernels.trees.planting import LEAF, NONE, plant
 
-_FAN = 16
-_LEAVES_AT_ONCE = 256
-# A descent leaves at most 15 siblings behind on each level, and has fewer than 9 levels.
-_STACK = 9 * _FAN
+_LEAVES_AT_ONCE = 64
 
 
 class Near(NamedTuple):
@@ -27,23 +24,26 @@ class Near(NamedTuple):
 def find_near(
     records: NDArray[np.float64], q: int, in_time: Callable[[float], bool] = lambda _share: True
 ) -> Near:
-    """The q nearest others of each record, q < n, exactly, by a tree on two threads.
+    """The q nearest others of each record, q < n, exactly.
 
     `in_time` is called now and then with the share done. Once it says no, the records that are left
     get no neighbours, at no distance: this weakens what follows from them but keeps it true.
     """
-    n, d = records.shape
-    index = plant(records, np.ones(d))
+    n = len(records)
     near = Near(np.full((n, q), -1, np.int32), np.zeros((n, q)))
-    leaves = len(index.cells)
+    tree = plant(records)
+    late = False
 
-    def search(first: int, last: int) -> None:
-        _search(index, records, first, last, near)
+    def find(first: int, last: int) -> None:
+        if not late:
+            _find_near(tree, records, first, last, near)
 
-    for first in range(0, leaves, _LEAVES_AT_ONCE):
-        if not in_time(first / leaves):
-            break
-        run_halves(search, first, min(leaves, first + _LEAVES_AT_ONCE))
+    def tell(share: float) -> None:
+        nonlocal late
+        late = late or not in_time(share)
+
+    tell(0.0)
+    run_blocks(find, len(tree.cells), _LEAVES_AT_ONCE, tell)
     return near
 
 
@@ -60,65 +60,13 @@ def half_sums(near: Near, k: int) -> NDArray[np.float64]:
     return sums / (2.0 * k)
 
 
-@kernel(fastmath={"nnan", "nsz"})
-def _search(index, records, first, last, near):
+@kernel
+def _find_near(tree, records, first, last, near):
     """The nearest others of the records in the leaves first to last - 1."""
-    cells, numbers, boxes, children = index.cells, index.numbers, index.boxes, index.children
-    d = records.shape[1]
-    q = near.numbers.shape[1]
-    leaves = len(cells)
-    root = leaves + len(boxes) - 1
-    width = np.uint64(numbers.shape[1])
-    to_high = np.uint64(d) * width
-    points = cells.reshape(-1)
-    walls = boxes.reshape(-1)
-    query = np.empty(d)
-    buffer = np.empty(numbers.shape[1])
-    nearest = np.empty(q + 1)
-    who = np.empty(q + 1, np.int32)
-    stack = np.empty(_STACK, np.int64)
-    bounds = np.empty(_STACK)
-    for home in range(first, last):
-        for slot in range(_FAN):
-            row = numbers[home, slot]
-            if row < 0:
-                continue
-            for a in range(d):
-                query[a] = records[row, a]
-            for i in range(q):
-                nearest[i] = np.inf
-            stack[0] = root
-            bounds[0] = 0.0
-            depth = 1
-            at_home = root != home
-            if at_home:
-                stack[1] = home
-                bounds[1] = 0.0
-                depth = 2
-            while depth > 0:
-                depth -= 1
-                node = stack[depth]
-                if bounds[depth] >= nearest[q - 1]:
-                    continue
-                if node == home and not at_home and root != home:
-                    continue
-                at_home = False
-                if node < leaves:
-                    measure_leaf(points, np.uint64(node) * to_high, width, query, buffer)
-                    for i in range(_FAN):
-                        square = buffer[i]
-                        if square < nearest[q - 1] and numbers[node, i] != row:
-                            insert_in_order(nearest, who, 0, q - 1, square, numbers[node, i])
-                    continue
-                start = np.uint64(node - leaves) * (to_high + to_high)
-                measure_boxes(walls, start, to_high, width, query, buffer)
-                child = children[node - leaves]
-                bottom = depth
-                for i in range(_FAN):
-                    bound = buffer[i]
-                    if bound < nearest[q - 1]:
-                        push_in_order(stack, bounds, bottom, depth, child + i, bound)
-                        depth += 1
-            for i in range(q):
-                near.numbers[row, i] = who[i]
-                near.squares[row, i] = nearest[i]
+    space = make_space(near.numbers.shape[1], np.empty(0, np.int64))
+    for leaf in range(first, last):
+        for row in tree.rows[leaf * LEAF : (leaf + 1) * LEAF]:
+            if row != NONE:
+                nearest(tree, records[row], leaf, row, np.inf, space)
+                near.numbers[row] = space.rows
+                near.squares[row] = space.squares

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_each
 
 _ROWS_AT_ONCE = 32
 
@@ -63,8 +63,7 @@ def price(
 
     `squares` are the distances of all records, `halves` what `half_sums` says. `effort` limits how
     many partial sets are looked at for one record; `in_time` is asked now and then. Near the
-    optimum about O(n^2) time for small k, exponential in k at worst. On two threads, the result
-    does not depend on them.
+    optimum about O(n^2) time for small k, exponential in k at worst.
     """
     n = len(squares)
     least = np.zeros((2, n))
@@ -78,7 +77,7 @@ def price(
 
     for first in range(0, n, _ROWS_AT_ONCE):
         last = min(n, first + _ROWS_AT_ONCE)
-        run_both(partial(search, 0, first, last), partial(search, 1, first, last))
+        run_each([partial(search, half, first, last) for half in range(2)])
         if not in_time():
             break
     found = worst.reshape(-1, k)

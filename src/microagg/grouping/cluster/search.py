@@ -33,7 +33,12 @@ from microagg.grouping.cluster.tree import (
     remove,
 )
 from microagg.kernels.compiling import kernel
-from microagg.kernels.selecting import push_in_order
+from microagg.kernels.trees.measuring import (
+    insert_in_order,
+    measure_boxes,
+    measure_leaf,
+    push_in_order,
+)
 
 # Deep enough for 32 * 16^7 records.
 _STACK = 8 * FAN
@@ -52,9 +57,7 @@ def search(tree, query, sign, skip, found, distances):
     farthest from the point if the search for the nearest happened to see all, else -1.
     """
     d = query.size
-    leaf = np.uint64(tree.leaf)
-    fan = np.uint64(tree.fan)
-    points = tree.points
+    leaf, fan = np.uint64(tree.points.shape[2]), np.uint64(tree.boxes.shape[2])
     rows = tree.rows
     boxes = tree.boxes
     nodes = tree.nodes
@@ -103,17 +106,9 @@ def search(tree, query, sign, skip, found, distances):
             node = stack[depth]
             if stack_bounds[depth] > worst:
                 continue
-        for i in range(leaf):
-            buffer[i] = 0.0
         if node < tree.leaves:
             leaves_read += 1
-            start = np.uint64(node * d * LEAF)
-            for a in range(d):
-                value = query[a]
-                for i in range(leaf):
-                    away = points[start + i] - value
-                    buffer[i] += away * away
-                start += leaf
+            measure_leaf(tree.points, node, query, tree.ones, buffer)
             least = math.inf
             for i in range(leaf):
                 x = sign * buffer[i]
@@ -127,15 +122,7 @@ def search(tree, query, sign, skip, found, distances):
                     row = rows[node * LEAF + i]
                     if row == skip or (x == worst and row > found[wanted - 1] >= 0):
                         continue
-                    at = wanted - 1
-                    while at > 0 and (
-                        distances[at - 1] > x or (distances[at - 1] == x and found[at - 1] > row)
-                    ):
-                        distances[at] = distances[at - 1]
-                        found[at] = found[at - 1]
-                        at -= 1
-                    distances[at] = x
-                    found[at] = row
+                    insert_in_order(distances, found, x, row)
                     worst = distances[wanted - 1]
             if flat and not far:
                 largest = 0.0
@@ -151,25 +138,15 @@ def search(tree, query, sign, skip, found, distances):
                             farthest_row = row
             continue
         nodes_opened += 1
-        start = np.uint64((node - tree.leaves) * (2 * d + 1) * FAN)
-        to_high = np.uint64(d * FAN)
-        to_radius = start + to_high + to_high
-        for a in range(d):
-            value = target[a]
-            for c in range(fan):
-                below = boxes[start + c] - value
-                above = value - boxes[start + to_high + c]
-                away = below if below > above else above
-                away = away if away > 0.0 else 0.0
-                buffer[c] += away * away
-            start += fan
+        measure_boxes(boxes, node - tree.leaves, target, tree.ones, buffer)
+        block, radii = np.uint64(node - tree.leaves), np.uint64(2 * d)
         if far:
             for c in range(fan):
-                outer = boxes[to_radius + c]
+                outer = boxes[block, radii, c]
                 buffer[c] = t * buffer[c] - (1.0 + t) * (outer * outer) - own
         else:
             for c in range(fan):
-                away = radius - boxes[to_radius + c]
+                away = radius - boxes[block, radii, c]
                 away = away if away > 0.0 else 0.0
                 away = away * away - margin
                 buffer[c] = away if away > buffer[c] else buffer[c]

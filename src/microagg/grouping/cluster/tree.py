@@ -13,14 +13,15 @@ O(n d).
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
-from microagg.kernels.selecting import put_least_first
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_each
+from microagg.kernels.trees.measuring import put_least_first
 
 LEAF = 32
 FAN = 16
@@ -39,13 +40,12 @@ class Tree(NamedTuple):
 
     prunes: bool
     leaves: int
-    leaf: int  # 32 records to a leaf and
-    fan: int  # 16 children to a node: kept from the compiler, which would unroll, not vectorise
-    points: NDArray[np.float64]  # leaf by leaf: d times 32 values
+    ones: NDArray[np.float64]  # (d,) the scales of the attributes
+    points: NDArray[np.float64]  # (leaves, d, 32)
     rows: NDArray[np.int64]  # the row in each slot
     slots: NDArray[np.int64]  # the slot of each row, -1 once it has left
     radii: NDArray[np.float64]  # squared distance from the centre, slot by slot
-    boxes: NDArray[np.float64]  # inner node by inner node: low d x 16, high d x 16, radius 16
+    boxes: NDArray[np.float64]  # (inner nodes, 2d + 1, 16) low sides, high sides and radius
     nodes: NDArray[np.int64]  # records below it, parent, first child, number of children
     frame: NDArray[np.float64]  # the centre; and the largest radius when it was chosen
     work: NDArray[np.int64]  # searches, leaves read and nodes opened so far
@@ -74,13 +74,12 @@ def build(records: NDArray[np.float64], rows: NDArray[np.int64], *, prunes: bool
     tree = Tree(
         prunes=prunes,
         leaves=leaves,
-        leaf=LEAF,
-        fan=FAN,
-        points=records[padded].reshape(leaves, LEAF, d).transpose(0, 2, 1).ravel(),
+        ones=np.ones(d),
+        points=np.ascontiguousarray(records[padded].reshape(leaves, LEAF, d).transpose(0, 2, 1)),
         rows=padded,
         slots=slots,
         radii=np.zeros(leaves * LEAF),
-        boxes=np.zeros((len(nodes) - leaves) * (2 * d + 1) * FAN),
+        boxes=np.zeros((len(nodes) - leaves, 2 * d + 1, FAN)),
         nodes=nodes,
         frame=np.zeros((2, d)),
         work=np.zeros(3, np.int64),
@@ -123,10 +122,8 @@ def _arrange_all(records, rows, leaves):
         _arrange(records, radii, rows, keys, 0, leaves, leaves)
         return
     middle = _arrange(records, radii, rows, keys, 0, leaves, 1)
-    run_both(
-        lambda: _arrange(records, radii, rows, keys, 0, middle, leaves),
-        lambda: _arrange(records, radii, rows, keys, middle, leaves, leaves),
-    )
+    ends = (0, middle), (middle, leaves)
+    run_each([partial(_arrange, records, radii, rows, keys, *part, leaves) for part in ends])
 
 
 @kernel
@@ -193,16 +190,15 @@ def recentre(tree):
     for a in range(d):
         total = 0.0
         for leaf in range(tree.leaves):
-            start = (leaf * d + a) * LEAF
-            for i in range(start, start + tree.nodes[leaf, COUNT]):
-                total += tree.points[i]
+            for i in range(tree.nodes[leaf, COUNT]):
+                total += tree.points[leaf, a, i]
         tree.frame[CENTRE, a] = total / max(1, tree.nodes[root, COUNT])
     largest = 0.0
     for leaf in range(tree.leaves):
         for i in range(tree.nodes[leaf, COUNT]):
             radius = 0.0
             for a in range(d):
-                away = tree.points[(leaf * d + a) * LEAF + i] - tree.frame[CENTRE, a]
+                away = tree.points[leaf, a, i] - tree.frame[CENTRE, a]
                 radius += away * away
             tree.radii[leaf * LEAF + i] = radius
             largest = max(largest, radius)
@@ -218,29 +214,28 @@ def _shrink(tree, d, node, a):
     boxes = tree.boxes
     nodes = tree.nodes
     parent = nodes[node, PARENT]
-    block = (2 * d + 1) * FAN
-    at = (parent - tree.leaves) * block + node - nodes[parent, CHILD]
     low = math.inf
     high = -math.inf
     if node < tree.leaves:
-        values = tree.points if a < d else tree.radii
-        start = np.uint64((node * d + a if a < d else node) * LEAF)
-        for i in range(start, start + np.uint64(nodes[node, COUNT])):
+        start = node * LEAF
+        values = tree.points[node, a] if a < d else tree.radii[start : start + LEAF]
+        for i in range(np.uint64(nodes[node, COUNT])):
             x = values[i]
             low = x if x < low else low
             high = x if x > high else high
         if a == d:
             high = math.sqrt(max(0.0, high))
     else:
-        inside = (node - tree.leaves) * block
+        inside = boxes[node - tree.leaves]
         first = nodes[node, CHILD]
         for c in range(nodes[node, WIDTH]):
             if nodes[first + c, COUNT] > 0:
-                low = min(low, boxes[inside + a * FAN + c])
-                high = max(high, boxes[inside + (d + a) * FAN + c])
+                low = min(low, inside[a, c])
+                high = max(high, inside[d + a, c])
+    outer, at = boxes[parent - tree.leaves], node - nodes[parent, CHILD]
     if a < d:
-        boxes[at + a * FAN] = low
-    boxes[at + (d + a) * FAN] = high
+        outer[a, at] = low
+    outer[d + a, at] = high
 
 
 @kernel
@@ -256,13 +251,10 @@ def remove(tree, row):
     leaf = slot // LEAF
     # Without boxes any record may fill the gap: leaves stay full but for the last.
     last = (leaf * LEAF + nodes[leaf, COUNT] if tree.prunes else nodes[root, COUNT]) - 1
-    gone = (last // LEAF) * d * LEAF + last % LEAF
-    kept = leaf * d * LEAF + slot % LEAF
+    point = np.empty(d)
     for a in range(d):
-        points[gone + a * LEAF], points[kept + a * LEAF] = (
-            points[kept + a * LEAF],
-            points[gone + a * LEAF],
-        )
+        point[a] = points[leaf, a, slot % LEAF]
+        points[leaf, a, slot % LEAF] = points[last // LEAF, a, last % LEAF]
     radius = math.sqrt(tree.radii[slot])
     tree.radii[slot] = tree.radii[last]
     if last != slot:
@@ -277,11 +269,11 @@ def remove(tree, row):
     touched = tree.prunes
     while touched and node != root:
         parent = nodes[node, PARENT]
-        at = (parent - tree.leaves) * (2 * d + 1) * FAN + node - nodes[parent, CHILD]
+        block, at = parent - tree.leaves, node - nodes[parent, CHILD]
         touched = False
         for a in range(d + 1):
-            x = points[gone + a * LEAF] if a < d else radius
-            if x == boxes[at + (d + a) * FAN] or (a < d and x == boxes[at + a * FAN]):
+            x = point[a] if a < d else radius
+            if x == boxes[block, d + a, at] or (a < d and x == boxes[block, a, at]):
                 _shrink(tree, d, node, a)
                 touched = True
         node = parent

@@ -22,7 +22,7 @@ def group_blocks(task: Task, cell_of: NDArray[np.int64], group: Group) -> Groups
     """Group the records of each cell by themselves, and put all groups in one line.
 
     cell_of: the cell, 0 to cells - 1, of each record. Cells with fewer than k are joined with the
-    nearest. Two cells at a time, the largest first; each has a generator of its own, so the result
+    nearest. The largest cells come first; each has a generator of its own, so the result
     is the same whatever the threads.
     """
     cell_of = join_small(task.records, cell_of, task.k)

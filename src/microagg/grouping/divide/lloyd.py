@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from microagg.grouping.sequence.kmeans import kmeans, measure
 from microagg.kernels.columns import squared_distances
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
 
 # Enough records a cell to place its centre.
 _SAMPLE = 1000
+_ROWS_AT_ONCE = 1 << 12
 
 
 def lloyd_cells(
@@ -50,10 +51,10 @@ def draw_sample(
 def nearest_centres(
     records: NDArray[np.float64], centres: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """The nearest centre of each record, in two threads."""
+    """The nearest centre of each record."""
     nearest = np.empty(len(records), np.int64)
     columns = np.ascontiguousarray(centres.T)
-    run_halves(partial(_nearest_centres, records, columns, nearest), 0, len(records))
+    run_blocks(partial(_nearest_centres, records, columns, nearest), len(records), _ROWS_AT_ONCE)
     return nearest
 
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from microagg.grouping.divide.lloyd import by_cell, draw_sample, lloyd_cells
 from microagg.grouping.divide.reduce import Reduction, count_kept, find_axes
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
 
 _SETTLED = 1e-3
+_ROWS_AT_ONCE = 1 << 10
 
 
 class Flats(NamedTuple):
@@ -83,7 +84,8 @@ def _fit(sample, cell_of, flats):
 def _assign(records, flats, price, cell_of):
     """Put each record in the cell where it costs least; the mean cost."""
     costs = np.empty(len(records))
-    run_halves(partial(_cheapest, records, *flats, price, cell_of, costs), 0, len(records))
+    cheapest = partial(_cheapest, records, *flats, price, cell_of, costs)
+    run_blocks(cheapest, len(records), _ROWS_AT_ONCE)
     return costs.mean()
 
 

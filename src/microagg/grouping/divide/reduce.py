@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.columns import column_means
+from microagg.kernels.columns import column_means, sum_products
 from microagg.kernels.compiling import kernel
 
 
@@ -43,7 +43,7 @@ def find_axes(records: NDArray[np.float64]) -> Axes:
     """
     n, d = records.shape
     mean, products = column_means(records), np.zeros((d, d))
-    _sum_products(records, mean, products)
+    sum_products(records, mean, products, 0, len(records))
     variances, vectors = np.linalg.eigh(products / n, UPLO="U")
     loadings = np.ascontiguousarray(vectors.T[::-1])
     sizes = np.abs(loadings)
@@ -68,20 +68,6 @@ def project(records: NDArray[np.float64], axes: Axes, kept: int) -> NDArray[np.f
     scores = np.empty((len(records), kept))
     _project(records, axes.mean, np.ascontiguousarray(axes.loadings[:kept].T), scores)
     return scores
-
-
-@kernel
-def _sum_products(records, mean, products):
-    """The products of every two centred attributes (above the diagonal)."""
-    n, d = records.shape
-    away = np.empty(d)
-    for i in range(n):
-        for a in range(d):
-            away[a] = records[i, a] - mean[a]
-        for a in range(d):
-            x = away[a]
-            for b in range(a, d):
-                products[a, b] += x * away[b]
 
 
 @kernel

@@ -6,7 +6,6 @@ which puts right what froze too early.
 """
 
 import math
-import threading
 import time
 
 # The temperature falls geometrically, by this factor; the last steps are made without any.
@@ -49,7 +48,7 @@ class Budget:
     """So many steps, or else so many seconds from now, for n records.
 
     warm: the groups have been annealed before; there is the second part only.
-    stopped: by an interruption; `busy` is held by the other thread while it works.
+    stopped: by an interruption.
     """
 
     def __init__(
@@ -62,7 +61,6 @@ class Budget:
         self._begun = time.monotonic()
         self._taken = 0
         self.stopped = False
-        self.busy = threading.Lock()
 
     def spent(self) -> bool:
         """Nothing is left for another stage."""
@@ -71,12 +69,6 @@ class Budget:
     def over(self) -> bool:
         """Stop at once."""
         return self.stopped or self._elapsed() >= self._seconds
-
-    def stop(self) -> None:
-        """Have the other thread stop, and wait until it has."""
-        self.stopped = True
-        with self.busy:
-            pass
 
     def share(self) -> float:
         """How much of the budget is spent, 0 to 1."""

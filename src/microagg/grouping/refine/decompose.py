@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Groups, Method, Task
 from microagg.grouping.methods import START, check_start, plainly
-from microagg.grouping.sequence.nearest import LEAF, NONE, hide, make_space, nearest, plant, put
 from microagg.kernels.compiling import kernel
+from microagg.kernels.trees.nearest import hide, make_space, nearest, put
+from microagg.kernels.trees.planting import LEAF, NONE, plant
 
 _GROUPS_A_CALL = 2048
 # A step must gain more than rounding could feign.
@@ -131,7 +132,7 @@ def _visit(state, tree, k, first, last, shrinking):
     """Shrink, or else Decompose, the groups in these slots; True if any record moved."""
     members, sizes = state.members, state.sizes
     targets = np.empty(2 * k, np.int64)
-    space = make_space()
+    space = make_space(1, np.empty(0, np.int64))
     moved = False
     for slot in range(first, last):
         least = k if shrinking else 0
@@ -188,8 +189,10 @@ def _plan(state, tree, k, slot, shrinking, targets, space):
         # Joining a group of k or more costs at least k / (k + 1) of the squared distance, and the
         # others that join it only add to that: farther centroids need not be looked for.
         worth = (leaving if shrinking else budget) * (k + 1.0) / k * (1.0 + 1e-9)
+        worth = np.nextafter(worth, -np.inf)
         home = tree.slots[slot] // LEAF
-        target = np.int64(nearest(tree, records[row], home, slot, worth, space))
+        nearest(tree, records[row], home, np.int32(slot), worth, space)
+        target = np.int64(space.rows[0])
         if target == NONE:
             if shrinking:
                 continue

@@ -26,10 +26,10 @@ def repeat(
     seen: Seen,
     late: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Search so many times from where `search` began, with so many steps each, on both threads.
+    """Search so many times from where `search` began, with so many steps each, side by side.
 
     What is better in the groups found is taken, search by search, and `seen` is shown all of them.
-    late: whether time is over: asked often, also by the other thread.
+    late: whether time is over: asked often, by every thread.
     """
     generators = rng.spawn(count)
     found: list[Groups | None] = [None] * count

@@ -1,7 +1,7 @@
 """Search: make any partition better, for as long as one likes to wait.
 
 Simulated annealing by stages. In each stage the groups are divided anew into regions, by cuts in
-random directions; the regions are annealed independently, side by side on two threads; then all is
+random directions; the regions are annealed independently, side by side; then all is
 put together again, and what is better than the best so far is kept, part by part. No step looks at
 more than a few neighbouring groups, so a step costs the same among a thousand records as among
 millions.
@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +26,9 @@ from microagg.grouping.refine.annealing import LANES, anneal, draws
 from microagg.grouping.refine.budget import Budget
 from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoing
-from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_each
+from microagg.kernels.trees.lists import nearest_lists
 
 # Leaves that a search for neighbours looks at: as many as there will be steps a record, so that it
 # takes a good part of the time, but not most of it. What the lists lack, no step can find.
@@ -166,20 +167,16 @@ class Search:
     ) -> None:
         """Spend the budget. Interrupted from the keyboard, the best groups so far are kept."""
         current = self._best
-        try:
-            while not (budget.spent() or self._late()):
-                local = budget.local()
-                start = self._best if local else current
-                current = _stage(self._field, start, self._k, rng, budget, local)
-                self._keep(current)
-                if seen is not None:
-                    seen(self._field.rows[current.order], current.sizes)
-                advance(budget.share())
-            if budget.stopped:
-                raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            budget.stop()
-            raise
+        while not (budget.spent() or self._late()):
+            local = budget.local()
+            start = self._best if local else current
+            current = _stage(self._field, start, self._k, rng, budget, local)
+            self._keep(current)
+            if seen is not None:
+                seen(self._field.rows[current.order], current.sizes)
+            advance(budget.share())
+        if budget.stopped:
+            raise KeyboardInterrupt
 
     def take(self, order: NDArray[np.integer], sizes: NDArray[np.integer]) -> None:
         """Keep what is better in these groups."""
@@ -294,29 +291,19 @@ def _stage(field, groups, k, rng, budget, local):
     steps, hot, cold = budget.stage(len(regions), local)
     partners = _PARTNERS if budget.each() < _MANY_STEPS else 1
     allowed = draws()
-    waiting = iter(range(len(regions)))
 
-    def work() -> None:
-        try:
-            for r in waiting:
-                if budget.over():
-                    return
-                own, (first, last) = sizes[slots[r] : slots[r + 1]], firsts[r : r + 2]
-                some = steps * counts[r] // order.size
-                ways = hot, cold, partners, allowed, seeds[r]
-                anneal(field, order, place, own, first, last, k, some, *ways)
-        except KeyboardInterrupt:
-            # The regions that are done are worth keeping.
-            budget.stopped = True
+    def work(r: int) -> None:
+        if not budget.over():
+            own, (first, last) = sizes[slots[r] : slots[r + 1]], firsts[r : r + 2]
+            some = steps * counts[r] // order.size
+            ways = hot, cold, partners, allowed, seeds[r]
+            anneal(field, order, place, own, first, last, k, some, *ways)
 
-    def guarded() -> None:
-        with budget.busy:
-            work()
-
-    if len(regions) == 1:
-        work()
-    else:
-        run_both(work, guarded)
+    try:
+        run_each([partial(work, r) for r in range(len(regions))])
+    except KeyboardInterrupt:
+        # The regions that are done are worth keeping.
+        budget.stopped = True
     budget.take(steps)
     return _Groups(order, sizes[sizes > 0])
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
 
 _ITERATIONS = 100
-_PARALLEL_FROM = 1 << 15
+_ROWS_AT_ONCE = 1 << 12
 # Bounds are widened by this share of themselves, so that rounding never hides a nearer centre.
 _SLACK = 1e-12
 
@@ -51,7 +51,7 @@ def kmeans(
         halves = np.empty(clusters)
         _half_gaps(columns, halves)
         assign = partial(_assign, records, columns, halves, labels, upper, lower)
-        run_halves(assign, 0, n, _PARALLEL_FROM)
+        run_blocks(assign, n, _ROWS_AT_ONCE)
         if not _recentre(records, labels, centres, upper, lower):
             break
     return labels

@@ -86,15 +86,14 @@ def _fill_block(
     if integer:
         _sum(values, anchor, -1, rows, left_cost, left)
         _sum(values, anchor, 1, columns - 1, right_cost, right)
+        for size in range(1, rows + 1):
+            left_cost[size] += path[anchor - size - base]
     else:
-        _average(values, anchor - 1, -1, rows, count, inverse, left_cost, left)
+        paths = path[: anchor - base]
+        _average(values, anchor - 1, -1, rows, 0.0, paths, count, inverse, left_cost, left)
         if columns > 1:
-            _average(values, anchor, 1, columns - 1, count, inverse, right_cost, right)
-            gap = np.float64(values[anchor] - values[anchor - 1])
-            for size in range(1, columns):
-                right[size] += gap
-    for size in range(1, rows + 1):
-        left_cost[size] += path[anchor - size - base]
+            gap, last = np.float64(values[anchor] - values[anchor - 1]), columns - 1
+            _average(values, anchor, 1, last, gap, paths[:0], count, inverse, right_cost, right)
     stride = 1
     while 2 * stride <= columns:
         stride *= 2
@@ -125,10 +124,15 @@ def _fill_block(
                     before = np.int64(i) if less else before
                     least = total if less else least
             else:
-                least = _try_all(
-                    left_cost[low:high], left[low:high], right[after], count[low:high],
-                    count[after], inverse[low + after : high + after], size_cost, integer, trial,
-                )  # fmt: skip
+                cost, mean, sizes_before = left_cost[low:high], left[low:high], count[low:high]
+                inverses = inverse[low + after : high + after]
+                other, size = right[after], count[after]
+                if integer:
+                    least = _try_integer(cost, mean, other, sizes_before, size, inverses, trial)
+                else:
+                    least = _try_joining(
+                        cost, mean, other, sizes_before, size, inverses, size_cost, trial
+                    )
                 while trial[before - low] != least:
                     before += 1
             best[column] = before
@@ -138,37 +142,41 @@ def _fill_block(
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _try_all(cost, left, right, before, after, inverse, size_cost, integer, trial):
-    """What every start costs, and the least of it."""
+def _try_joining(cost, left, right, before, after, inverse, size_cost, trial):
     least = math.inf
-    if integer:
-        for i in range(cost.size):
-            total = cost[i] - integer_gain(left[i] + right, before[i] + after, inverse[i])
-            trial[i] = total
-            least = total if total < least else least
-    else:
-        for i in range(cost.size):
-            pairs = before[i] * after
-            total = cost[i] + joining_cost(left[i] + right, pairs, inverse[i], size_cost)
-            trial[i] = total
-            least = total if total < least else least
+    for i in range(cost.size):
+        total = cost[i] + joining_cost(left[i] + right, before[i] * after, inverse[i], size_cost)
+        trial[i] = total
+        least = total if total < least else least
+    return least
+
+
+@kernel(fastmath={"nnan", "nsz"})
+def _try_integer(cost, left, right, before, after, inverse, trial):
+    least = math.inf
+    for i in range(cost.size):
+        total = cost[i] - integer_gain(left[i] + right, before[i] + after, inverse[i])
+        trial[i] = total
+        least = total if total < least else least
     return least
 
 
 @kernel
-def _average(values, at, step, last, count, inverse, cost, mean):
-    """SSE of the values from `at` on, one way or the other, and how far their mean lies from it."""
+def _average(values, at, step, last, gap, path, count, inverse, cost, mean):
+    """SSE of the values from `at` on, one way or the other, and how far their mean lies from it.
+
+    To the first is added what the path up to there costs, if given; to the second a gap.
+    """
     pivot = values[at]
     total = sse = 0.0
-    cost[1] = mean[1] = 0.0
-    for size in range(2, last + 1):
+    for size in range(1, last + 1):
         value = values[at + step * (size - 1)]
         x = np.float64(value - pivot if step > 0 else pivot - value)
         away = x - total * inverse[size - 1]
         total += x
         sse += away * away * (count[size - 1] * inverse[size])
-        cost[size] = sse
-        mean[size] = total * inverse[size]
+        cost[size] = sse + path[path.size - size] if path.size > 0 else sse
+        mean[size] = gap + total * inverse[size]
 
 
 @kernel

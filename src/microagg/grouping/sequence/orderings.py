@@ -14,38 +14,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.sequence.nearest import plant, walk_on
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
-from microagg.kernels.columns import squared_distances
+from microagg.kernels.columns import squared_distances, sum_products
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
+from microagg.kernels.trees.nearest import hide, make_space, nearest
+from microagg.kernels.trees.planting import LEAF, NONE, plant
 
-_TWO_WAY_FROM = 1 << 15
+_ROWS_AT_ONCE = 1 << 15
 # Rows whose covariances are summed by themselves before they join the total.
 _BLOCK = 1 << 12
 
 
-def order_by_zscore(
-    records: NDArray[np.float64], *, two_way_from: int = _TWO_WAY_FROM
-) -> NDArray[np.int32]:
+def order_by_zscore(records: NDArray[np.float64]) -> NDArray[np.int32]:
     """Ascending by the sum of a record's attributes, which are z-scores; ties by row number.
 
     O(n (d + log n)) time.
     """
-    return sort_stably(_project(records, np.ones(records.shape[1]), two_way_from))[0]
+    return sort_stably(_project(records, np.ones(records.shape[1])))[0]
 
 
-def order_by_principal_component(
-    records: NDArray[np.float64], *, two_way_from: int = _TWO_WAY_FROM
-) -> NDArray[np.int32]:
+def order_by_principal_component(records: NDArray[np.float64]) -> NDArray[np.int32]:
     """Ascending along the direction of greatest variance; ties by row number.
 
     The loading greatest in absolute value is positive. Where several directions vary equally, which
     of them is taken is arbitrary but always the same. O(n (d^2 + log n)) time.
     """
-    loadings = _first_component(records, two_way_from)
-    return sort_stably(_project(records, loadings, two_way_from))[0]
+    return sort_stably(_project(records, _first_component(records)))[0]
 
 
 def order_by_nearest_next(
@@ -68,7 +64,7 @@ def order_by_nearest_next(
         until = min(n, done + max(steps_at_once, (n - done) // 2))
         while done < until:
             pause = min(until, done + steps_at_once)
-            walk_on(tree, records, order, done, pause)
+            _walk_on(tree, records, order, done, pause)
             done = pause
             advance(done / n)
         there = tree.rows[tree.slots[left]] == left
@@ -89,26 +85,43 @@ def _centroid(records):
     return records[0] + sums.sum(axis=0) / len(records)
 
 
-def _project(records, loadings, two_way_from):
+def _project(records, loadings):
     scores = np.empty(len(records))
-    run_halves(partial(_dot, records, loadings, scores), 0, len(records), two_way_from)
+    run_blocks(partial(_dot, records, loadings, scores), len(records), _ROWS_AT_ONCE)
     return scores
 
 
-def _first_component(records, two_way_from):
+def _first_component(records):
     """Loadings of the first principal component."""
     n, d = records.shape
     centroid = _centroid(records)
-    blocks = -(-n // _BLOCK)
-    products = np.zeros((blocks, d, d))
-    sum_blocks = partial(_sum_products, records, centroid, products)
-    run_halves(sum_blocks, 0, blocks, -(-two_way_from // _BLOCK))
+    products = np.zeros((-(-n // _BLOCK), d, d))
+
+    def add(first: int, last: int) -> None:
+        sum_products(records, centroid, products[first // _BLOCK], first, last)
+
+    run_blocks(add, n, _BLOCK)
     covariances = products.sum(axis=0) / n
     loadings = np.linalg.eigh(covariances, UPLO="U")[1][:, -1]
     sizes = np.abs(loadings)
     # The first of those that rounding alone may have put in another order.
     greatest = int(np.argmax(sizes >= sizes.max() * (1.0 - 1e-9)))
     return np.ascontiguousarray(loadings * np.sign(loadings[greatest]))
+
+
+@kernel
+def _walk_on(tree, records, order, first, last):
+    """Fill order[first:last], always with the record of the tree nearest to the one before.
+
+    What is visited vanishes from the tree. Ties go to the lowest row number.
+    """
+    space = make_space(1, np.empty(0, np.int64))
+    for place in range(first, last):
+        current = order[place - 1]
+        hide(tree, np.int64(current))
+        leaf = tree.slots[current] // LEAF
+        nearest(tree, records[current], leaf, NONE, np.inf, space)
+        order[place] = space.rows[0]
 
 
 @kernel
@@ -129,22 +142,6 @@ def _sum_rows(records, sums):
         total = sums[i // _BLOCK]
         for a in range(d):
             total[a] += records[i, a] - records[0, a]
-
-
-@kernel
-def _sum_products(records, centroid, products, first, last):
-    """The products of every two centred attributes, summed for each of these blocks of rows."""
-    n, d = records.shape
-    away = np.empty(d)
-    for block in range(first, last):
-        total = products[block]
-        for i in range(block * _BLOCK, min(n, (block + 1) * _BLOCK)):
-            for a in range(d):
-                away[a] = records[i, a] - centroid[a]
-            for a in range(d):
-                x = away[a]
-                for b in range(a, d):
-                    total[a, b] += x * away[b]
 
 
 METHODS = (

@@ -18,10 +18,11 @@ from microagg.grouping.cluster.cbfs import cbfs
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.method import Groups, Method, Option, Task, whole
 from microagg.grouping.sequence.kmeans import kmeans
-from microagg.grouping.sequence.nearest import LEAF, NONE, Tree, hide, make_space, nearest, plant
 from microagg.grouping.sequence.split import split_sequence, split_task
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_all
+from microagg.kernels.trees.nearest import hide, make_space, nearest
+from microagg.kernels.trees.planting import LEAF, NONE, Tree, plant
 
 _DEFAULT_CLUSTERS = (1, 2, 5, 10, 20, 50, 100, 200)
 _DEFAULT_CLUSTERS_OF_MANY = (50, 200)
@@ -198,7 +199,7 @@ def order_groups(tree, records, groups, sizes, start, advance=silent):
 def _fill_line(tree, records, groups, starts, labels, widest, start, line, filled, until):
     """Put whole groups in line until `until` records stand there; return how many do."""
     attributes = records.shape[1]
-    space = make_space()
+    space = make_space(1, np.empty(0, np.int64))
     rows = np.empty(widest, np.int64)
     columns = np.empty((attributes, widest))
     following = np.empty(widest, np.int64)
@@ -211,7 +212,8 @@ def _fill_line(tree, records, groups, starts, labels, widest, start, line, fille
         if filled > 0:
             last = line[filled - 1]
             leaf = tree.slots[last] // LEAF
-            current = np.int64(nearest(tree, records[last], leaf, NONE, math.inf, space))
+            nearest(tree, records[last], leaf, NONE, math.inf, space)
+            current = np.int64(space.rows[0])
         group = labels[current]
         members = starts[group + 1] - starts[group]
         for i in range(members):

@@ -6,14 +6,17 @@ dropped bits left out of order are set right by insertion. Keys of floats are th
 monotone: a logarithmic scale, so neither a heavy tail nor a common offset crowds them.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import kernel
 from microagg.kernels.memory import roomy
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks, run_each
 
 _SIGN = np.uint64(1 << 63)
+_MERGED_AT_ONCE = 1 << 16
 
 
 def sort_stably(x: NDArray, *, two_way_from: int = 1 << 16) -> tuple[NDArray[np.int32], NDArray]:
@@ -45,8 +48,8 @@ def sort_stably(x: NDArray, *, two_way_from: int = 1 << 16) -> tuple[NDArray[np.
     def merge(first: int, last: int) -> None:
         _merge(keys, middle, first, last, row_bits, x, order, values)
 
-    run_halves(prepare, 0, n, two_way_from)
-    run_halves(merge, 0, n, two_way_from)
+    run_each([partial(prepare, 0, middle), partial(prepare, middle, n)][: 1 + (middle < n)])
+    run_blocks(merge, n, _MERGED_AT_ONCE)
     if dropped and not _settle(order, values):
         order = np.argsort(x, kind="stable").astype(np.int32)
         values = x[order]

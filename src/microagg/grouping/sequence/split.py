@@ -17,7 +17,7 @@ from microagg.grouping.sequence.scan import fill_sequence
 from microagg.grouping.sequence.wide import fill_wide
 from microagg.kernels.compiling import kernel
 from microagg.kernels.memory import roomy
-from microagg.kernels.threads import run_both
+from microagg.kernels.threads import run_each
 
 # Measured: beyond, divide and conquer is faster on sorted values than trying every size.
 _SCAN_UP_TO_K = 14
@@ -139,9 +139,11 @@ def _split_two_way(part, n, k, integer, fill, two_way_from):
     overlap = middle + 2 * k - 2
     ahead, back = roomy(overlap + 1, np.int32), roomy(n - middle + 1, np.int32)
     ahead_costs, back_costs = np.empty(2 * k - 1), np.empty(2 * k - 1)
-    run_both(
-        lambda: fill(part(0, overlap, False), k, integer, ahead, ahead_costs),
-        lambda: fill(part(middle, n, True), k, integer, back, back_costs),
+    run_each(
+        [
+            lambda: fill(part(0, overlap, False), k, integer, ahead, ahead_costs),
+            lambda: fill(part(middle, n, True), k, integer, back, back_costs),
+        ]
     )
     join = middle + int(np.argmin(ahead_costs + back_costs[::-1]))
     return _walk(ahead, join, back[: n - join + 1])

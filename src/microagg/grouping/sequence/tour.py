@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
-from microagg.grouping.sequence.near_lists import nearest_lists
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
 from microagg.kernels.compiling import kernel
 from microagg.kernels.group_passes import root_of
+from microagg.kernels.trees.lists import nearest_lists
 
 _NEIGHBOURS = 8
 # Leaves that a search for neighbours may look at: beyond, a tour gains little.

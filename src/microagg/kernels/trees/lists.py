@@ -4,16 +4,17 @@ The records of a leaf look together: at the leaves nearest to their middle, the 
 at no more than so many. So a list is exact where that suffices, and never takes long.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.progress import Advance, silent
-from microagg.grouping.sequence.nearest import LEAF, NONE, plant
 from microagg.kernels.compiling import kernel
-from microagg.kernels.selecting import insert_in_order, measure_leaf
-from microagg.kernels.threads import run_halves
+from microagg.kernels.threads import run_blocks
+from microagg.kernels.trees.measuring import least_of, measure_leaf
+from microagg.kernels.trees.planting import LEAF, NONE, plant
 
-_LEAVES_AT_ONCE = 1 << 11
+_LEAVES_AT_ONCE = 64
 
 
 def nearest_lists(
@@ -21,7 +22,7 @@ def nearest_lists(
     members: NDArray[np.int32],
     count: int,
     looks: int,
-    advance: Advance = silent,
+    advance: Callable[[float], None] = lambda _share: None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """For each of the rows `members`, `count` others of them that are near, the nearest first.
 
@@ -39,23 +40,16 @@ def nearest_lists(
     def fill(first: int, last: int) -> None:
         _fill_lists(tree, looks, first, last, entries[first], lists, squares)
 
-    leaves = len(tree.cells)
-    for first in range(0, leaves, _LEAVES_AT_ONCE):
-        last = min(leaves, first + _LEAVES_AT_ONCE)
-        run_halves(fill, first, last)
-        advance(last / leaves)
+    run_blocks(fill, len(tree.cells), _LEAVES_AT_ONCE, advance)
     return tree.rows[there], lists, squares
 
 
 @kernel(fastmath={"nnan", "nsz"})
 def _fill_lists(tree, looks, first, last, entry, lists, squares):
     """The lists of the records in leaves first..last, the first of which is at `entry`."""
-    low, high, cells, rows = tree.low, tree.high, tree.cells, tree.rows
+    scales, boxes, cells, rows = tree.scales, tree.boxes, tree.cells, tree.rows
     count = lists.shape[1]
     leaves, d, _ = cells.shape
-    # From an array, or the compiler would unroll the loops instead of making vectors of them.
-    width = np.uint64(cells.shape[2])
-    points = cells.reshape(-1)
     middle = np.empty(d)
     point = np.empty(d)
     away = np.empty(LEAF)
@@ -65,7 +59,7 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
     nodes = np.empty(leaves + 2, np.int64)
     bounds = np.empty(leaves + 2)
     for leaf in range(first, last):
-        own = leaves + leaf
+        own, own_at = (leaves + leaf) // LEAF, (leaves + leaf) % LEAF
         size = 0
         while size < LEAF and rows[leaf * LEAF + size] != NONE:
             worst[size] = np.inf
@@ -86,19 +80,25 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
         while pending > 0 and looked < looks:
             node = _nearest_waiting(nodes, bounds, pending)
             pending -= 1
+            block, at = node // LEAF, node % LEAF
             gap = 0.0
             for a in range(d):
-                side = max(low[node, a] - high[own, a], low[own, a] - high[node, a], 0.0)
+                below = boxes[block, a, at] - boxes[own, d + a, own_at]
+                above = boxes[own, a, own_at] - boxes[block, d + a, at]
+                side = max(below, above, 0.0)
                 gap += side * side
             if gap >= farthest:
                 continue
             if node < leaves:
-                for child in range(2 * node, 2 * node + 2):
+                block, at = 2 * node // LEAF, 2 * node % LEAF
+                for i in range(2):
                     gap = 0.0
                     for a in range(d):
-                        side = max(low[child, a] - middle[a], middle[a] - high[child, a], 0.0)
+                        below = boxes[block, a, at + i] - middle[a]
+                        above = middle[a] - boxes[block, d + a, at + i]
+                        side = max(below, above, 0.0)
                         gap += side * side
-                    _let_wait(nodes, bounds, pending, child, gap)
+                    _let_wait(nodes, bounds, pending, 2 * node + i, gap)
                     pending += 1
                 continue
             looked += 1
@@ -107,14 +107,10 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             for i in range(size):
                 for a in range(d):
                     point[a] = cells[leaf, a, i]
-                start = np.uint64(other) * np.uint64(d) * width
-                measure_leaf(points, start, width, point, away)
+                measure_leaf(cells, other, point, scales, away)
                 if other == leaf:
                     away[i] = np.inf
-                least = np.inf
-                for j in range(width):
-                    least = away[j] if away[j] < least else least
-                if not least < worst[i]:
+                if not least_of(away) < worst[i]:
                     farthest = max(farthest, worst[i])
                     continue
                 top = i * count
@@ -122,8 +118,11 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
                     if away[j] < worst[i]:
                         end = top + count - 1
                         row = rows[other * LEAF + j]
-                        insert_in_order(near_squares, near, top, end, away[j], row)
-                        worst[i] = near_squares[end]
+                        while end > top and near_squares[end - 1] > away[j]:
+                            near_squares[end], near[end] = near_squares[end - 1], near[end - 1]
+                            end -= 1
+                        near_squares[end], near[end] = away[j], row
+                        worst[i] = near_squares[top + count - 1]
                 farthest = max(farthest, worst[i])
         for i in range(size):
             for j in range(count):

@@ -1,0 +1,1 @@
+"""Spatial trees: which records are near."""
