@@ -70,7 +70,7 @@ def test_time_limit_is_kept(count, threads):
 
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("where", ["prove", "repeat", "seek"])
-def test_interrupted_it_returns_the_best_so_far(where, count, monkeypatch, threads):
+def test_an_interruption_reaches_the_caller(where, count, monkeypatch, threads):
     threads(count)
     original = module.seek
     calls = []
@@ -89,10 +89,9 @@ def test_interrupted_it_returns_the_best_so_far(where, count, monkeypatch, threa
         monkeypatch.setattr(module, where, interrupted)
     records = make("generic", 210, 3, 5)
     order, sizes = np.arange(210), np.full(70, 3)
-    found = search_best(records, order, sizes, 3, np.random.default_rng(0), steps=100_000)
+    with pytest.raises(KeyboardInterrupt):
+        search_best(records, order, sizes, 3, np.random.default_rng(0), steps=100_000)
     assert len(calls) == (2 if where == "seek" else 1)
-    check(*found, 210, 3)
-    assert total_sse(records, groups_of(*found)) < 0.5 * total_sse(records, groups_of(order, sizes))
 
 
 def test_one_attribute_and_many_records_are_only_searched(monkeypatch):

@@ -173,7 +173,7 @@ def test_time_limit_is_kept(n):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_interrupted_it_returns_the_best_so_far(count, monkeypatch, threads):
+def test_an_interruption_reaches_the_caller(count, monkeypatch, threads):
     threads(count)
     records = make("generic", 1200, 3, 5)
     order, sizes = np.arange(1200), np.full(400, 3)
@@ -186,9 +186,8 @@ def test_interrupted_it_returns_the_best_so_far(count, monkeypatch, threads):
         return combine(*arguments)
 
     monkeypatch.setattr(module, "combine", interrupted)
-    found = search(records, order, sizes, 3, np.random.default_rng(0), steps=10**12)
-    check(*found, 1200, 3)
-    assert total_sse(records, groups_of(*found)) < 0.5 * total_sse(records, groups_of(order, sizes))
+    with pytest.raises(KeyboardInterrupt):
+        search(records, order, sizes, 3, np.random.default_rng(0), steps=10**12)
 
 
 def test_an_interruption_inside_a_stage_stops_both_threads(monkeypatch):
@@ -196,6 +195,7 @@ def test_an_interruption_inside_a_stage_stops_both_threads(monkeypatch):
 
     records = make("generic", 1200, 3, 5)
     main, original = threading.get_ident(), module.anneal
+    before = threading.active_count()
     calls = []
 
     def interrupted(*arguments):
@@ -207,14 +207,14 @@ def test_an_interruption_inside_a_stage_stops_both_threads(monkeypatch):
 
     monkeypatch.setattr(module, "anneal", interrupted)
     rng = np.random.default_rng(0)
-    found = search(records, np.arange(1200), np.full(400, 3), 3, rng, steps=10**9)
-    check(*found, 1200, 3)
+    with pytest.raises(KeyboardInterrupt):
+        search(records, np.arange(1200), np.full(400, 3), 3, rng, steps=10**9)
+    assert threading.active_count() == before
 
 
-@pytest.mark.parametrize("cause", [TimeoutError, KeyboardInterrupt])
-def test_no_time_to_get_ready(cause, monkeypatch):
+def test_no_time_to_get_ready(monkeypatch):
     def late(*_arguments):
-        raise cause
+        raise TimeoutError
 
     records = make("generic", 60, 3, 5)
     monkeypatch.setattr(module, "nearest_lists", late)

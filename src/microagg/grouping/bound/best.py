@@ -10,7 +10,6 @@ part.
 import math
 import threading
 import time
-from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -77,8 +76,7 @@ def search_best(
         compile_search(records, k)
         _compile(records, k)
     work = _Together(Search(records, order, sizes, k), records, k, rng, advance)
-    with suppress(KeyboardInterrupt):
-        work.run(steps, seconds)
+    work.run(steps, seconds)
     advance(1.0)
     return work.search.groups()
 

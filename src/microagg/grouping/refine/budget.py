@@ -48,7 +48,6 @@ class Budget:
     """So many steps, or else so many seconds from now, for n records.
 
     warm: the groups have been annealed before; there is the second part only.
-    stopped: by an interruption.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class Budget:
         self._seconds = seconds
         self._begun = time.monotonic()
         self._taken = 0
-        self.stopped = False
 
     def spent(self) -> bool:
         """Nothing is left for another stage."""
@@ -68,7 +66,7 @@ class Budget:
 
     def over(self) -> bool:
         """Stop at once."""
-        return self.stopped or self._elapsed() >= self._seconds
+        return self._elapsed() >= self._seconds
 
     def share(self) -> float:
         """How much of the budget is spent, 0 to 1."""

@@ -45,13 +45,12 @@ def repeat(
                 seek(anew, generators[number], steps)
                 found[number] = anew.groups()
         except KeyboardInterrupt:
+            # Searches that others are at end soon, and then the interruption goes on.
             stopped.set()
             raise
 
-    try:
-        run_all(begin, np.ones(count, np.int64), advance)
-    finally:
-        for groups in found:
-            if groups is not None:
-                search.take(*groups)
-                seen(*groups)
+    run_all(begin, np.ones(count, np.int64), advance)
+    for groups in found:
+        if groups is not None:
+            search.take(*groups)
+            seen(*groups)

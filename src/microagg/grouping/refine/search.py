@@ -12,7 +12,6 @@ kept in `combining`, and what is done about a few groups that hold most of the l
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from copy import copy
 from functools import partial
 from typing import NamedTuple
@@ -85,8 +84,8 @@ def search(
     Starts from the groups given by `order` and `sizes` and never ends with a larger SSE. With
     `steps`, that many moves are tried and the same generator gives the same groups, whatever the
     machine and its threads; with `seconds`, as many as fit, so the groups may differ from run to
-    run. Interrupted from the keyboard it returns the best groups so far. `seen` is shown the groups
-    at the end of every stage, rows group by group and sizes: good groups that the best may lack.
+    run. `seen` is shown the groups at the end of every stage, rows group by group and sizes: good
+    groups that the best may lack.
 
     A step takes O(d) time, a division into regions O(n (d + log n)); memory is O(n (d + k)).
     """
@@ -95,11 +94,10 @@ def search(
     budget = Budget(len(records), steps, seconds)
     try:
         work = Search(records, order, sizes, k, budget.each(), budget.over)
-    except (TimeoutError, KeyboardInterrupt):
+    except TimeoutError:
         advance(1.0)
         return split_large(records, order, sizes, k)
-    with suppress(KeyboardInterrupt):
-        seek(work, rng, steps, budget.left(), advance, seen)
+    seek(work, rng, steps, budget.left(), advance, seen)
     advance(1.0)
     return work.groups()
 
@@ -165,7 +163,7 @@ class Search:
     def run(
         self, rng: np.random.Generator, budget: Budget, advance: Advance, seen: Seen | None = None
     ) -> None:
-        """Spend the budget. Interrupted from the keyboard, the best groups so far are kept."""
+        """Spend the budget."""
         current = self._best
         while not (budget.spent() or self._late()):
             local = budget.local()
@@ -175,8 +173,6 @@ class Search:
             if seen is not None:
                 seen(self._field.rows[current.order], current.sizes)
             advance(budget.share())
-        if budget.stopped:
-            raise KeyboardInterrupt
 
     def take(self, order: NDArray[np.integer], sizes: NDArray[np.integer]) -> None:
         """Keep what is better in these groups."""
@@ -299,11 +295,7 @@ def _stage(field, groups, k, rng, budget, local):
             ways = hot, cold, partners, allowed, seeds[r]
             anneal(field, order, place, own, first, last, k, some, *ways)
 
-    try:
-        run_each([partial(work, r) for r in range(len(regions))])
-    except KeyboardInterrupt:
-        # The regions that are done are worth keeping.
-        budget.stopped = True
+    run_each([partial(work, r) for r in range(len(regions))])
     budget.take(steps)
     return _Groups(order, sizes[sizes > 0])
 
