@@ -76,7 +76,9 @@ def test_pycanon_counts_the_same_k(adult, tmp_path, k):
         confidential = csv.DictReader(stream).fieldnames[-1]
     found = judged(path, confidential)
     assert found["k"] == certificate.k_found >= k
-    assessed = microagg.assess(adult, path, quasi_identifiers=NAMES, confidential=confidential)
+    assessed = microagg.assess(
+        adult, path, record=release.record, quasi_identifiers=NAMES, confidential=confidential
+    )
     assert assessed.k_found == found["k"]
     measured = assessed.to_dict()["confidential"][confidential]
     assert measured["diversity"]["distinct"]["least"] == found["l"]
