@@ -57,7 +57,7 @@ def test_figures_are_those_of_the_measures():
     release = released(table, NUMBERS)
     found = microagg.assess(table, release, confidential=["illness", "cost"])
     expected = judge(Evidence(numbers=paired(numbers(table), numbers(release))))
-    others = ("k", "unique_records", "diversity", "closeness", "attribute_disclosure")
+    others = ("k", "unique_records", "dominance", "diversity", "closeness", "attribute_disclosure")
     assert found.figures.keys() == {*expected, *others}
     same_figures({name: found.figures[name] for name in expected}, expected)
     assert found.columns == tuple(NUMBERS)

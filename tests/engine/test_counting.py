@@ -52,7 +52,7 @@ def spread(within):
 def secret_of(array):
     observed = ObservedSecret("secret", array.type, ORIGIN)
     observed.add(array)
-    return observed.secret()
+    return observed.secret(ORIGIN)
 
 
 def wanted_for(array, ordered):

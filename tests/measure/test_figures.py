@@ -3,6 +3,7 @@ import pytest
 
 import microagg
 from microagg.measure import evidence as module
+from microagg.measure.dominance import Dominance
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
 from microagg.measure.interval import interval_disclosure, satisfaction
@@ -27,7 +28,7 @@ def test_every_figure_whose_needs_are_met(tables):
         numbers=pair,
         k=4,
         unique=0,
-        groups=groups.labels,
+        dominance=Dominance([0.8]),
         confidential={"illness": counts},
         distance=0.1,
         alpha=0.5,

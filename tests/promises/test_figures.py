@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from microagg.measure.dominance import DOMINATES, Dominance, largest_shares
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge, shown
 from microagg.measure.linkage import classes
@@ -18,6 +19,12 @@ BY_NAME = {figure.name: figure for figure in FIGURES}
 TIED = {"linkage", "linked_interval", "disclosure_risk", "scoring_index"}
 
 
+def dominance_of(X, labels):
+    found, groups = Dominance([DOMINATES] * X.shape[1]), int(labels.max()) + 1
+    found.add([largest_shares(column, labels, groups) for column in X.T], groups)
+    return found
+
+
 def evidence(X, R, confidential, distance=0.1):
     labels = classes(R)
     sizes = np.bincount(labels)
@@ -29,7 +36,7 @@ def evidence(X, R, confidential, distance=0.1):
         numbers=paired(X, R),
         k=int(sizes.min()),
         unique=int((sizes == 1).sum()),
-        groups=labels,
+        dominance=dominance_of(X, labels),
         confidential=counts,
         distance=distance,
         importance=0.1,
@@ -52,7 +59,7 @@ def test_it_says_what_it_is(figure):
     assert figure.formula
     assert figure.description.endswith(".")
     assert figure.range[0] < figure.range[1]
-    known = {"numbers", "records", "groups", "k", "unique", "confidential", "distance", "alpha"}
+    known = {"numbers", "records", "dominance", "k", "unique", "confidential", "distance", "alpha"}
     assert figure.needs
     assert set(figure.needs) <= known
     assert not figure.of_sample or "numbers" in figure.needs
@@ -182,7 +189,7 @@ def naive(X, R, confidential, distance):
         "linked_interval": mean(measures.interval(X, R, 5.0, "deviation", rows)),
         "range_interval": mean(measures.interval(X, R, 5.0, "range")),
         "rank_interval": mean(measures.interval(X, R, 5.0, "rank")),
-        "dominance": dominated(X[:, varying], labels),
+        "dominance": dominated(X, labels),
         "disclosure_risk": risk,
         "diversity": [distinct, distinct],
         "closeness": [max(measures.closeness(values, labels, each)) for each in (True, False)],

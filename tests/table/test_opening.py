@@ -6,6 +6,9 @@ import sys
 import pytest
 
 SCRIPT = """
+import signal
+for each in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(each, signal.SIG_DFL)  # whoever started the tests may ignore one
 from microagg.base.reading import Reading
 from microagg.table.opening import open_table
 opened = open_table("-", Reading())

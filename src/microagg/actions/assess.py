@@ -251,7 +251,7 @@ def _counted(
     for name in confidential:
         observed = ObservedSecret(name, columns[name].type, table.origin)
         observed.add(columns[name])
-        secret = observed.secret()
+        secret = observed.secret(table.origin)
         if secret is None:
             raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
         secrets.append(secret)

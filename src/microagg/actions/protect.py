@@ -114,7 +114,8 @@ def release_by(
         counts = [*counts_for(plan.recipe)]
         if measures:
             counts += map(disclosure, plan.recipe.confidential)
-        wanted = Wanted(survey.secrets(), tuple({count.key: count for count in counts}.values()))
+        distinct = tuple({count.key: count for count in counts}.values())
+        wanted = Wanted(survey.secrets(engine.origin), distinct)
         kept, _ = survey.kept.result()
         notes = (
             *engine.notes,
@@ -127,8 +128,9 @@ def release_by(
         if measures:
             with watch("measuring", progress) as advance:
                 assessment = assessed(plan, sample, profile, advance)
-            dominated = {"dominance": profile.dominance.percent}
-            assessment.figures.update({**profile.figures, **dominated})
+            assessment.figures.update(profile.figures)
+            if record.dominance:
+                assessment.figures["dominance"] = profile.dominance.percent
         pages = shown(plan, sample, profile, engine.origin)
         release = Release(engine, plan, record, pages, assessment, wanted, progress)
         unless_done.pop_all()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
 from microagg.columns.coded import Coded
+from microagg.measure.dominance import largest_shares
 from microagg.measure.interval import TOO_CLOSE, satisfaction, transparent_disclosure
 from microagg.measure.statistics import paired
 
@@ -130,6 +131,20 @@ def kept_distances(column: Coded, after: NDArray, proximity: Proximity) -> Kept:
     )
     total = float(importance.sum())
     return Kept(percent / 100.0 * total, total, guessed.total if pair.columns.size else None)
+
+
+def shares_of(
+    column: Coded,
+    labels: NDArray[np.int64],
+    weights: NDArray[np.float64] | None = None,
+    entities: NDArray[np.int64] | None = None,
+) -> NDArray[np.float64] | None:
+    """The largest share of each group's mean that one record has; None where there are no means."""
+    if column.categories is not None:
+        return None
+    amounts = column.values if column.traits.amounts else None
+    groups = int(labels.max()) + 1
+    return largest_shares(amounts, labels, groups, weights, entities, column.missing)
 
 
 def to_digits(column: pa.Array | pa.ChunkedArray, digits: int | None) -> pa.Array:

@@ -53,10 +53,13 @@ class ObservedSecret:
         self._left = [each for each in self._left if each in other._left]
         self._empty &= other._empty
 
-    def secret(self) -> "Secret | None":
-        """How the column is read, now that every part was seen; None if it cannot be counted."""
+    def secret(self, origin: Origin) -> "Secret | None":
+        """How the column is read, now that every part was seen; None if it cannot be counted.
+
+        origin: of the release, for that of the input may hold more than a release shows.
+        """
         kind = self._type if self._empty or not self._left else self._left[0]
-        return Secret(self.name, kind, self._origin) if _is_counted(kind) else None
+        return Secret(self.name, kind, origin) if _is_counted(kind) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,9 @@ from microagg.aggregation.centres import modes
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
-from microagg.columns.published import centres_of
+from microagg.columns.published import centres_of, shares_of
 from microagg.engine.plan import Plan
 from microagg.grouping.constraints import How, partition_units
-from microagg.measure.dominance import largest_shares
 
 Orders = dict[str, NDArray[np.int32]] | None
 
@@ -122,7 +121,7 @@ def _group_piece(
     )
     found = [centres_of(column, grouped, weights, recipe.decimals) for column in columns]
     centres, empty = ([each[place] for each in found] for place in (0, 1))
-    shares = [_shares(column, grouped, weights, entities) for column in columns]
+    shares = [shares_of(column, grouped.labels, weights, entities) for column in columns]
     if strata is None or not plan.crossed:
         return Block(grouped, centres, empty, shares)
     published = modes(strata, grouped.labels, grouped.n_groups, None)
@@ -130,20 +129,6 @@ def _group_piece(
     speakers = np.empty(grouped.n_groups, np.int64)
     speakers[grouped.labels[inside]] = inside
     return Block(grouped, centres, empty, shares, published, speakers)
-
-
-def _shares(
-    column: Coded,
-    groups: Partition,
-    weights: NDArray[np.float64] | None,
-    entities: NDArray[np.int64] | None,
-) -> NDArray[np.float64] | None:
-    if column.categories is not None:
-        return None
-    amounts = column.values if column.traits.amounts else None
-    return largest_shares(
-        amounts, groups.labels, groups.n_groups, weights, entities, column.missing
-    )
 
 
 def joined(blocks: Sequence[Block]) -> Block:

@@ -84,9 +84,9 @@ class Survey:
             self.strata.merge(other.strata)
         self.kept.merge(other.kept)
 
-    def secrets(self) -> tuple[Secret, ...]:
-        """How confidential columns are read, those that can be counted."""
-        found = (column.secret() for column in self.confidential)
+    def secrets(self, origin: Origin) -> tuple[Secret, ...]:
+        """How confidential columns are read, those that can be counted; origin: of the release."""
+        found = (column.secret(origin) for column in self.confidential)
         return tuple(secret for secret in found if secret is not None)
 
 

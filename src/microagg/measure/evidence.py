@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.measure.anonymity import Disclosure
-from microagg.measure.dominance import DOMINATES, Dominance, largest_shares
+from microagg.measure.dominance import Dominance
 from microagg.measure.interval import TOO_CLOSE, interval_disclosure, transparent_disclosure
 from microagg.measure.linkage import Linkage, Records, link
 from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
@@ -24,7 +24,7 @@ class Evidence:
     these are, if not all.
     points: all records as points, whatever their columns are; the numbers if not given.
     k, unique: the size of the smallest class of records that share their released values, and the
-    records that share theirs with nobody. groups: the class of each of the numbers' records.
+    records that share theirs with nobody. dominance: how much of means is one record's doing.
     confidential: what classes give away of each confidential
     column.
     distance, importance, relative: what owners ask for (see `satisfaction`). alpha: how much that
@@ -38,7 +38,7 @@ class Evidence:
     points: Records | None = None
     k: int | None = None
     unique: int | None = None
-    groups: NDArray[np.int64] | None = None
+    dominance: Dominance | None = None
     confidential: Mapping[str, Disclosure] | None = None
     distance: ArrayLike | None = None
     importance: ArrayLike = 1.0
@@ -86,16 +86,6 @@ class Evidence:
         assert self.alpha is not None
         asked = (self.distance, self.importance, self.alpha)
         return transparent_disclosure(self.pair, self.sd, *asked, relative=self.relative).total
-
-    @cached_property
-    def dominance(self) -> Dominance:
-        """In how many groups one record makes up most of a mean; weights are not known here."""
-        assert self.groups is not None
-        labels = np.unique(self.groups, return_inverse=True)[1]
-        count = int(labels.max(initial=-1)) + 1
-        found = Dominance([DOMINATES] * len(self.pair.original))
-        found.add([largest_shares(line, labels, count) for line in self.pair.original], count)
-        return found
 
     @property
     def risk(self) -> float:

@@ -161,8 +161,8 @@ FIGURES: tuple[Figure, ...] = (
         f"Groups in which one record contributes more than {100 * DOMINATES:g} percent of a "
         "published mean, by its value or its weight (or more than the recipe allows): its own "
         "value can nearly be told.",
-        lambda evidence: evidence.dominance.percent,
-        needs=("numbers", "groups"),
+        attrgetter("dominance.percent"),
+        needs=("dominance",),
     ),
     _risk(
         "disclosure_risk",

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
+from microagg.columns.published import shares_of
 from microagg.columns.space import in_one_space
 from microagg.engine.counting import Counts
 from microagg.measure.anonymity import Disclosure
 from microagg.measure.change import category_loss, numeric_loss, share_changed
+from microagg.measure.dominance import DOMINATES, Dominance
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, Figure, judge, shown
 from microagg.measure.statistics import Pair, paired
@@ -152,7 +154,7 @@ def measure(
         numbers=numbers,
         complete=complete,
         points=in_one_space([pair for pair in pairs if pair[1].name in by]) if links else None,
-        groups=labels if labels is None or complete is None else labels[complete],
+        dominance=None if labels is None else _dominance(pairs, labels),
         distance=distance,
         importance=importance,
         relative=relative,
@@ -192,6 +194,16 @@ def _scope(
             f"Figures of numbers are of {', '.join(names)}, of the {numbers.n} records that have "
             "all of these before and after."
         )
+
+
+def _dominance(pairs: Sequence[tuple[Coded, Coded]], labels: NDArray[np.int64]) -> Dominance | None:
+    """By the classes of the release; weights are not known here. None if there are no means."""
+    shares = [shares_of(before, labels) for before, _ in pairs]
+    if all(share is None for share in shares):
+        return None
+    found = Dominance([DOMINATES] * len(pairs))
+    found.add(shares, int(labels.max()) + 1)
+    return found
 
 
 def _loss(before: Coded, after: Coded) -> float:
