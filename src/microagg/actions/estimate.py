@@ -30,7 +30,8 @@ _SAMPLES = (2000, 8000)
 class Estimate:
     """What would be done, and about how long and how much memory it would take.
 
-    seconds: of grouping, from samples; None where the method could not be tried on them.
+    k_given: somebody asked for this k. seconds: of grouping, from samples; None where the method
+    could not be tried on them.
     """
 
     source: str
@@ -41,6 +42,7 @@ class Estimate:
     method: str
     cell_rows: int | None
     k: int
+    k_given: bool
     seconds: float | None
     megabytes: float
     notes: tuple[str, ...]
@@ -54,8 +56,10 @@ class Estimate:
         kinds = ", ".join(f"{name} ({kind})" for name, kind in self.kinds.items())
         rest = [*self.roles["confidential"], *self.roles["other"]]
         took = "unknown" if self.seconds is None else f"about {_rounded(self.seconds)} s"
+        default = "" if self.k_given else " (by default)"
         return [
-            f"{self.source}: {self.records} records, groups of at least {self.k}, by {self.method}",
+            f"{self.source}: {self.records} records, groups of at least {self.k}{default}, by "
+            f"{self.method}",
             f"protected  {kinds}",
             f"dropped    {', '.join(self.roles['identifiers']) or 'nothing'}",
             f"kept       {', '.join(rest) or 'nothing else'}",
@@ -113,6 +117,7 @@ def estimate(
             method=plan.called,
             cell_rows=plan.cell_rows,
             k=recipe.k,
+            k_given="k" in recipe.model_fields_set,
             seconds=_seconds(points, plan),
             megabytes=bytes_needed / 1e6,
             notes=(

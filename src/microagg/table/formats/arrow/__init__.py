@@ -14,7 +14,7 @@ from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
-from microagg.table.checks import check_names, check_rows, sha256_of, trimmed
+from microagg.table.checks import check_names, check_rows, sha256_of, trimmed, without_runs
 from microagg.table.formats.arrow.files import (
     NAMES,
     SUFFIXES,
@@ -201,7 +201,7 @@ class Arrow(Format):
                         part = batch.slice(begin, rows)
                         # Bytes come as they are in the file: only this shows if they make sense.
                         part.validate(full=True)
-                        yield part
+                        yield without_runs(part)
                 return
             with self._parquet(file.path) as parquet:
                 count = parquet.num_row_groups
