@@ -97,12 +97,14 @@ def _run(arguments: list[str]) -> None:
 
 
 def _check_environment() -> None:
-    threads = os.environ.get("NUMBA_NUM_THREADS", "1")
-    if not threads.isdecimal() or int(threads) < 1:
-        raise OptionError(
-            "NUMBA_NUM_THREADS must be a whole number, 1 or more, or not be set; it says how many "
-            "threads may be used"
-        )
+    """Refuse what libraries beneath would stumble over."""
+    for name, least in (("NUMBA_NUM_THREADS", 1), ("SOURCE_DATE_EPOCH", 0)):
+        given = os.environ.get(name, "1")
+        if not given.isdecimal() or not least <= int(given) < 1 << 40:
+            raise OptionError(
+                f"the environment variable {name} must be a whole number, {least} or more, or not "
+                "be set"
+            )
 
 
 def _usage(failure: Any) -> str:
