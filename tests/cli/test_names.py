@@ -1,11 +1,14 @@
 """Names that nobody should give to a column or a file, on a terminal and in a shell."""
 
 import json
+import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from microagg import cli
 from microagg.base import texts
 from tests.commands import microagg, refusal, survey
 
@@ -170,3 +173,9 @@ def test_a_stray_argument_gets_a_hint(tmp_path):
     survey(tmp_path / "survey.csv")
     said = refusal("protect", "survey.csv", "-q", "age,", "zip", "-o", "r.csv", folder=tmp_path)
     assert "-q age,sex" in said
+
+
+def test_there_is_one_place_where_people_are_told():
+    for path in Path(cli.__file__).parent.glob("*.py"):
+        told = re.findall(r"\b(print|echo)\(", path.read_text())
+        assert not told or path.name == "saying.py", path.name

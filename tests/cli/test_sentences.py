@@ -308,3 +308,23 @@ def test_a_certificate_for_what_is_no_file(folder, target):
     done = microagg(*private, "-o", "-", "--certificate", "p.json", folder=folder)
     assert done.code == 0, done.err
     assert json.loads((folder / "p.json").read_text())["guarantee"]
+
+
+def test_seconds_beyond_all_time():
+    for settings in (
+        {"refine": 1e308},
+        {"refine": np.inf},
+        {"method": "search", "time_limit": 1e308},
+    ):
+        with pytest.raises(OptionError, match="a number of seconds, 0 to a billion"):
+            library.partition(np.arange(40.0).reshape(20, 2), 3, **settings)
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_column_that_groups_can_keep_nothing_of(tmp_path, engine):
+    """Distances among as many categories as records would take hours, for nothing."""
+    codes = [f"c{row}" for row in range(20_001)]
+    path = tmp_path / "in.csv"
+    path.write_text("\n".join(["code,age", *(f"{code},{len(code)}" for code in codes)]) + "\n")
+    with pytest.raises(InputError, match="'code' has 20001 categories for 20001 records"):
+        library.protect(path, quasi_identifiers=("code", "age"), engine=engine)

@@ -41,8 +41,8 @@ Quiet = Annotated[
 Certificate = Annotated[
     Path | None,
     typer.Option(
-        help="Where the certificate goes, else beside the file; for a database or standard output. "
-        "The record goes beside it: x.certificate.json has x.record.json."
+        help="Where the certificate goes, x.certificate.json, and the record, x.record.json beside "
+        "it; else beside the file. A database or standard output has none without it."
     ),
 ]
 Report = Annotated[

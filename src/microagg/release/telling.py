@@ -1,12 +1,12 @@
 """The story of a release, in words for the person who must decide about it."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.aggregation.values import find_aggregate
 from microagg.base.recipe import Recipe
+from microagg.base.texts import command
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
 from microagg.measure.figures import FIGURES, Figure
@@ -203,8 +203,9 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
 
 
 def _command(release: "Release") -> str:
-    record = " --record record.json" if release.recipe.row_order == "shuffled" else ""
-    return (
-        f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml "
-        f"--engine {release.engine} -o release{Path(release.origin.name).suffix or '.csv'}{record}"
+    name = release.origin.name
+    record = ("--record", "record.json") if release.recipe.row_order == "shuffled" else ()
+    return command(
+        *("microagg", "protect", name, "--recipe", "recipe.toml", "--engine", release.engine),
+        *("-o", f"release{Path(name).suffix or '.csv'}", *record),
     )
