@@ -75,6 +75,8 @@ def test_only_a_methods_own_options(folder, name):
             "'zip' stands twice",
         ),
         (("demo", "--seed", "-1"), "seed must be a whole number"),
+        (("demo", "--k", "1"), "k is 1"),
+        ((*PROTECT, "--kinds", "zip=nominal"), "--kinds names 'zip'"),
         ((*PROTECT[:-1], "1"), "say -k 2 or more"),
         (("protect", "survey.csv"), "-o says where"),
         (("protect", "survey.csv", "-o", "r.csv"), "--quasi-identifiers must be given"),

@@ -14,6 +14,7 @@ from microagg.actions.example import CONFIDENTIAL, IDENTIFIERS, QUASI_IDENTIFIER
 from microagg.actions.protect import protect
 from microagg.base.arrays import check_k, check_seed
 from microagg.base.files import whole_file
+from microagg.base.recipe import Recipe
 from microagg.base.texts import printable
 from microagg.kernels.compiling import seconds_compiling
 from microagg.release.output import certificate_path, record_path
@@ -29,17 +30,16 @@ def run(
     """Invent patients, protect them, write everything and show what changed."""
     check_seed(seed)
     check_k(k, records)
-    original = folder / "patients.csv"
-    _write(original, patients(records, seed))
-    release = protect(
-        original,
+    recipe = Recipe(
         k=k,
         quasi_identifiers=QUASI_IDENTIFIERS,
         confidential=CONFIDENTIAL,
         identifiers=IDENTIFIERS,
         decimals=2,
-        progress=False if quiet else None,
     )
+    original = folder / "patients.csv"
+    _write(original, patients(records, seed))
+    release = protect(original, recipe=recipe, progress=False if quiet else None)
     files = {"original": original}
     files["release"] = folder / "release.csv"
     files["certificate"] = certificate_path(files["release"])

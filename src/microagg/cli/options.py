@@ -171,7 +171,7 @@ def in_options(sentence: str) -> str:
         rf"(?P<quoted>(?<!=)(?<!\w)'[^']*')"
         rf"|(?:reading\.)?\b(?P<one>{names})=(?P<value>'[^']*'|\"[^\"]*\"|\w+)"
         rf"|\b(?P<each>{names})=\{{(?P<column>'[^']*'|\"[^\"]*\"): (?P<form>[^}}]*)\}}"
-        rf"|^(?:reading\.)?(?P<first>{names})(?=: | must be given)"
+        rf"|^(?:reading\.)?(?P<first>{names})(?=: | must be given| names )"
         rf"|(?:(?<=of )|(?<=in )|(?<=among )|(?<=\())(?P<name>{lists})\b"
     )
 

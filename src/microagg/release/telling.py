@@ -30,7 +30,7 @@ def story_of(release: "Release", *, public: bool) -> Story:
         verdict=certificate.passed,
         verdict_sentence=(
             f"Every combination of protected values is shared by at least {certificate.k_found} "
-            f"{units}; {certificate.k_asked} were asked for."
+            f"{units}; {certificate.k_asked} are required."
         ),
         guarantee=_guarantee(release),
         limits=_limits(recipe),
@@ -93,7 +93,7 @@ def _facts(release: "Release", public: bool) -> tuple[tuple[str, str | float], .
     certificate = release.certificate
     facts: list[tuple[str, str | float]] = [
         ("k found", certificate.k_found),
-        ("k asked for", certificate.k_asked),
+        ("k required", certificate.k_asked),
         ("records", certificate.rows_released),
         ("groups", certificate.groups),
     ]
@@ -178,7 +178,7 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
     certificate = release.certificate
     rows = [(check.promise, "yes" if check.kept else "NO") for check in certificate.checks]
     rows += [
-        ("k found, k asked for", f"{certificate.k_found}, {certificate.k_asked}"),
+        ("k found, k required", f"{certificate.k_found}, {certificate.k_asked}"),
         (
             "group sizes: smallest, median, largest",
             f"{certificate.smallest_group}, {certificate.median_group:g}, "
