@@ -47,7 +47,7 @@ def recipes(draw):
             st.none() | st.integers(-15, 15) | st.dictionaries(some, st.integers(0, 3), max_size=2)
         ),
         "cell_rows": draw(st.none() | st.integers(1, 10**9)),
-        "refine": draw(st.booleans() | NUMBERS),
+        "refine": draw(st.booleans() | st.floats(0, 1e9)),
         "alpha": draw(st.floats(0, 1)),
         "relative": draw(st.booleans()),
         "distance": draw(NUMBERS | NAMES | st.dictionaries(some, NUMBERS | NAMES, max_size=2)),

@@ -1,5 +1,6 @@
 """A look at a table before anything is done: columns, kinds, and roles they might have."""
 
+import os
 import re
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -55,14 +56,18 @@ class ColumnView:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A table looked at. `unique` counts records that nobody else shares the suggested
-    quasi-identifiers with; each of them could be recognised by these."""
+    """A table looked at.
+
+    unique: how many records nobody else shares the suggested quasi-identifiers with; each of them
+    could be recognised by these. address: where the table is, as given but for user and password.
+    """
 
     source: str
     rows: int
     columns: tuple[ColumnView, ...]
     unique: int | None
     notes: tuple[str, ...]
+    address: str = ""
 
     def names(self, role: str) -> list[str]:
         """The columns for which a role is suggested."""
@@ -89,7 +94,15 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     if known:
         arrays = {name: source.frame.column(name) for name in known}
         unique = count_classes(pa.table(arrays), known).unique
-    return Inspection(source.origin.name, source.frame.rows, columns, unique, tuple(source.notes))
+    address = os.fspath(table) if isinstance(table, str | os.PathLike) else ""
+    return Inspection(
+        source.origin.name,
+        source.frame.rows,
+        columns,
+        unique,
+        tuple(source.notes),
+        source.origin.format.without_password(address),
+    )
 
 
 def _view(source: Opened, name: str) -> ColumnView:

@@ -18,7 +18,6 @@ def inspect(
 ) -> None:
     """Look at a table: columns, kinds, suggested roles, records that stand out."""
     import microagg
-    from microagg.table.formats import format_of
 
     reading = settings.get("reading", {})
     found = microagg.inspect(source, progress=False if quiet else None, **reading)
@@ -50,7 +49,7 @@ def inspect(
             f"{', '.join(known)}."
         )
     say("Roles are guesses from names and values. You know better what others may know:")
-    words = ["microagg", "protect", format_of(source).without_password(source), "-k", "5"]
+    words = ["microagg", "protect", found.address, "-k", "5"]
     for role, option in _ROLES.items():
         names = found.names(role)
         if names or option == "-q":
