@@ -36,7 +36,16 @@ def command_line_page() -> str:
     group = typer.main.get_command(app)
     text = f"# Command line\n\nMade by `docs/generate.py` from the commands.\n\n{group.help}\n"
     text += "\nExit code 0: done. 2: bad input, with one sentence on standard error.\n"
-    text += "1: a release failed its check and was not published.\n"
+    text += (
+        "1: a release failed its check and was not published. With `--json` an error is JSON too, "
+    )
+    text += 'on\nstandard output: `{"error": "...", "exit": 2}`.\n'
+    text += "\nColumns are listed with commas; a name with commas stands in double quotes: "
+    text += """`-q '"name, first",age'`.\n"""
+    text += "Names are shown with what does not print spelt out. `NO_COLOR` is kept. "
+    text += "`microagg --version` says\nwhich version this is, `microagg --install-completion` has "
+    text += "the shell complete commands, and programs\nhear of every step, never of values, from "
+    text += '`logging.getLogger("microagg")`.\n'
     for name, command in sorted(group.commands.items()):
         text += f"\n## microagg {name}\n\n{command.help}\n"
         if command.params:

@@ -256,10 +256,10 @@ def test_nothing_on_standard_input(tmp_path):
         ("quasi_identifiers = ['age']\n[kinds]\nagee = 'integer'", "'age'"),
         ("quasi_identifiers = ['age']\n[reading]\ndelimitr = ','", "'delimiter'"),
         ("quasi_identifiers = ['age']\n[reading]\ndelimiter = 'abc'", "delimiter"),
-        ("k = 5", "quasi_identifiers"),
-        ("", "quasi_identifiers"),
-        ("quasi_identifiers = []", "quasi_identifiers"),
-        ("quasi_identifiers = 7", "quasi_identifiers"),
+        ("k = 5", "--quasi-identifiers"),
+        ("", "--quasi-identifiers"),
+        ("quasi_identifiers = []", "--quasi-identifiers"),
+        ("quasi_identifiers = 7", "--quasi-identifiers"),
     ],
 )
 def test_broken_recipes(tmp_path, text, hint):

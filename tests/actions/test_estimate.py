@@ -1,5 +1,8 @@
 """A dry run: the plan of the run itself, and the same refusals."""
 
+import time
+
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -8,7 +11,9 @@ from microagg.actions.estimate import estimate
 from microagg.base.errors import MicroaggError
 from microagg.base.recipe import Recipe
 from microagg.engine.choosing import Where
+from microagg.grouping import methods
 from tests.engine.tables import SETTINGS, nasty
+from tests.tables import write_table
 
 
 @pytest.fixture
@@ -57,3 +62,45 @@ def test_it_refuses_what_the_run_refuses(path, engine, wrong):
     with pytest.raises(MicroaggError) as other:
         estimate(path, recipe, Where(engine=engine), progress=False)
     assert str(one.value) == str(other.value)
+
+
+def test_a_trial_that_takes_long_is_judged_by_its_share(path, monkeypatch):
+    """Nobody waits for the end of it: this method has none before it gives up."""
+
+    def slowly(task):
+        begun = time.monotonic()
+        while (passed := time.monotonic() - begun) < 60:
+            task.advance(passed / 600)
+        raise AssertionError("a dry run waited for a trial")
+
+    method = microagg.Method("slowly", "takes ten minutes", "nobody", "long", slowly)
+    monkeypatch.setitem(methods._registered, "slowly", method)
+    recipe = Recipe(quasi_identifiers=SETTINGS["quasi_identifiers"], k=3, method="slowly")
+    found = estimate(path, recipe, Where(), progress=False)
+    assert found.seconds >= 500
+
+
+def test_seconds_that_were_given_are_not_tried(path):
+    for settings in ({"refine": 1e8}, {"method": "search", "options": {"time_limit": 1e8}}):
+        recipe = Recipe(**{**SETTINGS, "method": "mdav", "options": {}, **settings})
+        assert estimate(path, recipe, Where(), progress=False).seconds >= 1e8
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_of_a_large_file_the_first_records_tell(tmp_path, suffix, engine):
+    table = pa.table(
+        {"age": [row % 97 for row in range(200_000)], "pay": [row * 1.5 for row in range(200_000)]}
+    )
+    path = tmp_path / f"large.{suffix}"
+    write_table(table, path)
+    recipe = Recipe(quasi_identifiers=("age", "pay"), k=3, method="mdav", cell_rows=1000)
+    found = estimate(path, recipe, Where(engine=engine), progress=False, most=1 << 18)
+    whole = estimate(path, recipe, Where(engine=engine), progress=False)
+    assert any("only the first" in note for note in found.notes)
+    assert not any("only the first" in note for note in whole.notes)
+    assert found.records == pytest.approx(whole.records, rel=0.2)
+    assert (found.engine, found.method, found.kinds) == (whole.engine, whole.method, whole.kinds)
+    recipe = Recipe(quasi_identifiers="pay", k=3, within="age")
+    found = estimate(path, recipe, Where(engine=engine), progress=False, most=1 << 18)
+    assert found.records == 200_000, "strata want all records"

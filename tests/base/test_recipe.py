@@ -24,7 +24,7 @@ def recipes(draw):
     orders = draw(st.dictionaries(some, st.lists(NAMES, max_size=4, unique=True), max_size=2))
     kinds = draw(st.dictionaries(some, st.sampled_from(["ordinal", "nominal"]), max_size=2))
     every = {
-        "k": draw(st.integers(1, 10**6)),
+        "k": draw(st.integers(2, 10**6)),
         "confidential": others,
         "method": draw(st.text(max_size=4)),
         "options": draw(
@@ -47,7 +47,7 @@ def recipes(draw):
             st.none() | st.integers(-15, 15) | st.dictionaries(some, st.integers(0, 3), max_size=2)
         ),
         "cell_rows": draw(st.none() | st.integers(1, 10**9)),
-        "refine": draw(st.booleans() | NUMBERS),
+        "refine": draw(st.booleans() | st.floats(0, 1e9)),
         "alpha": draw(st.floats(0, 1)),
         "relative": draw(st.booleans()),
         "distance": draw(NUMBERS | NAMES | st.dictionaries(some, NUMBERS | NAMES, max_size=2)),
@@ -122,7 +122,7 @@ def test_columns_are_named_once_each():
         ({"within": "b", "identifiers": "b"}, "in identifiers and in within"),
         ({"weights": "a"}, "in quasi_identifiers and in weights"),
         ({"entity": "a"}, "is the entity"),
-        ({"k": 0}, "k: input should be greater than or equal to 1, but 0 arrived"),
+        ({"k": 0}, "k: input should be greater than or equal to 2, but 0 arrived"),
         ({"k": 2.5}, "k: input should be a valid integer"),
         ({"k": True}, "k must be a whole number"),
         ({"k": None}, "k: input should be a valid integer"),

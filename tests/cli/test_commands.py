@@ -384,8 +384,9 @@ def test_figures_that_cannot_be_had_are_null_in_json(tmp_path, monkeypatch):
 
 def test_json_and_the_release_cannot_share_standard_output(tmp_path):
     survey(tmp_path / "survey.csv")
-    said = refusal("protect", "survey.csv", *ROLES, "-o", "-", "--json", folder=tmp_path)
-    assert "standard output" in said
+    done = microagg("protect", "survey.csv", *ROLES, "-o", "-", "--json", folder=tmp_path)
+    assert done.code == 2
+    assert "standard output" in as_json(done.out)["error"]
 
 
 def test_inspect_shows_columns_and_roles(tmp_path):
@@ -393,7 +394,7 @@ def test_inspect_shows_columns_and_roles(tmp_path):
     done = microagg("inspect", "survey.csv", folder=tmp_path)
     assert done.code == 0, done.err
     assert "60 records" in done.out
-    assert "microagg protect survey.csv -k 5 -q age,income,zip,born" in done.out
+    assert "microagg protect survey.csv -k 5 -i name -q age,income,zip,born" in done.out
     told = as_json(microagg("inspect", "survey.csv", "--json", folder=tmp_path).out)
     roles = {column["name"]: (column["kind"], column["role"]) for column in told["columns"]}
     assert roles["name"] == ("nominal", "identifier")

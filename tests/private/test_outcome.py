@@ -12,6 +12,7 @@ import pytest
 import microagg.private
 from microagg.base.errors import OptionError
 from microagg.table.formats.csv.layout import CsvLayout
+from tests.tables import write_table
 
 SETTINGS = {"epsilon": 1.0, "bounds": {"age": (0, 110)}, "method": "marginals", "simulate": True}
 
@@ -36,9 +37,7 @@ def test_the_input_is_never_replaced(tmp_path, source):
 def test_an_input_table_is_never_replaced(tmp_path):
     pytest.importorskip("adbc_driver_sqlite")
     address = f"sqlite:///{tmp_path}/survey.db#people"
-    microagg.protect(pa.table({"age": np.arange(40.0)}), k=1, quasi_identifiers="age").write(
-        address
-    )
+    write_table(pa.table({"age": np.arange(40.0)}), address)
     found = microagg.private.release(address, **SETTINGS)
     with pytest.raises(OptionError, match="never written over"):
         found.write(address, force=True)

@@ -66,6 +66,7 @@ def assess(
         before = open_table(original, settings, None, lambda share: advance(share / 2), named)
         after = open_table(released, settings, None, lambda share: advance(0.5 + share / 2), named)
     known = None if known is None else _some(known, "known")
+    _once(confidential, "confidential")
     tables = _Tables(before, after, _pairs(before, after, key, record))
     names = _judged_columns(tables, quasi_identifiers, key)
     for table in (before, after):
@@ -204,7 +205,14 @@ def _as_list(names: Sequence[str]) -> list[str]:
 def _some(names: Sequence[str], setting: str) -> list[str]:
     if not names:
         raise OptionError(f"{setting} must name at least one column")
-    return _as_list(names)
+    return _once(_as_list(names), setting)
+
+
+def _once(names: list[str], setting: str) -> list[str]:
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"column {name!r} stands twice in {setting}; name each column once")
+    return names
 
 
 def _judged_columns(tables: _Tables, given: Sequence[str] | None, key: str | None) -> list[str]:

@@ -12,8 +12,10 @@ from rich.table import Table
 
 from microagg.actions.example import CONFIDENTIAL, IDENTIFIERS, QUASI_IDENTIFIERS, patients
 from microagg.actions.protect import protect
-from microagg.base.arrays import check_k
+from microagg.base.arrays import check_k, check_seed
 from microagg.base.files import whole_file
+from microagg.base.recipe import Recipe
+from microagg.base.texts import printable
 from microagg.kernels.compiling import seconds_compiling
 from microagg.release.output import certificate_path, record_path
 from microagg.release.release import Release
@@ -22,19 +24,22 @@ _SHOWN = 4
 _FIRST = "The first patients (in the release rows are shuffled)"
 
 
-def run(folder: Path, *, k: int, records: int, seed: int, as_json: bool = False) -> None:
+def run(
+    folder: Path, *, k: int, records: int, seed: int, as_json: bool = False, quiet: bool = False
+) -> None:
     """Invent patients, protect them, write everything and show what changed."""
+    check_seed(seed)
     check_k(k, records)
-    original = folder / "patients.csv"
-    _write(original, patients(records, seed))
-    release = protect(
-        original,
+    recipe = Recipe(
         k=k,
         quasi_identifiers=QUASI_IDENTIFIERS,
         confidential=CONFIDENTIAL,
         identifiers=IDENTIFIERS,
         decimals=2,
     )
+    original = folder / "patients.csv"
+    _write(original, patients(records, seed))
+    release = protect(original, recipe=recipe, progress=False if quiet else None)
     files = {"original": original}
     files["release"] = folder / "release.csv"
     files["certificate"] = certificate_path(files["release"])
@@ -49,7 +54,7 @@ def run(folder: Path, *, k: int, records: int, seed: int, as_json: bool = False)
     if as_json:
         named = {what: str(path) for what, path in files.items()}
         print(json.dumps({**release.certificate.to_dict(), "files": named}, indent=2))
-    else:
+    elif not quiet:
         _show(release, files)
 
 
@@ -81,7 +86,7 @@ def _show(release: Release, files: dict[str, Path]) -> None:
         soft_wrap=True,
     )
     for what, path in files.items():
-        console.print(f"{what:<14}{path}", soft_wrap=True, markup=False)
+        console.print(f"{what:<14}{printable(str(path))}", soft_wrap=True, markup=False)
     console.print("\nRelease, certificate and public report may be published; all else stays here.")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import MicroaggError
-from microagg.base.progress import watch
+from microagg.base.progress import Advance, watch
 from microagg.base.recipe import Recipe
 from microagg.engine.choosing import (
     Where,
@@ -18,19 +18,25 @@ from microagg.engine.choosing import (
     memory_for_table,
     refuse_large_cells,
 )
+from microagg.engine.memory import Memory
 from microagg.engine.plan import Plan, make_plan
+from microagg.engine.protocol import Engine, refuse_bound, refuse_in_parts
 from microagg.grouping.constraints import How, partition_units
 from microagg.kernels.compiling import seconds_compiling
+from microagg.table.opening import open_head
 from microagg.table.streams import estimated_size
 
-_SAMPLES = (2000, 8000)
+_SAMPLES = (500, 2000, 8000)
+# Seconds that a trial may take, about.
+_PATIENCE = 1.0
 
 
 @dataclass(frozen=True)
 class Estimate:
     """What would be done, and about how long and how much memory it would take.
 
-    seconds: of grouping, from samples; None where the method could not be tried on them.
+    k_given: somebody asked for this k. seconds: of grouping, from samples; None where the method
+    could not be tried on them.
     """
 
     source: str
@@ -41,6 +47,7 @@ class Estimate:
     method: str
     cell_rows: int | None
     k: int
+    k_given: bool
     seconds: float | None
     megabytes: float
     notes: tuple[str, ...]
@@ -54,8 +61,10 @@ class Estimate:
         kinds = ", ".join(f"{name} ({kind})" for name, kind in self.kinds.items())
         rest = [*self.roles["confidential"], *self.roles["other"]]
         took = "unknown" if self.seconds is None else f"about {_rounded(self.seconds)} s"
+        default = "" if self.k_given else " (by default)"
         return [
-            f"{self.source}: {self.records} records, groups of at least {self.k}, by {self.method}",
+            f"{self.source}: {self.records} records, groups of at least {self.k}{default}, by "
+            f"{self.method}",
             f"protected  {kinds}",
             f"dropped    {', '.join(self.roles['identifiers']) or 'nothing'}",
             f"kept       {', '.join(rest) or 'nothing else'}",
@@ -73,18 +82,23 @@ def estimate(
     *,
     prove: float = 0.0,
     progress: bool | None = None,
+    most: int = 1 << 25,
 ) -> Estimate:
     """Look at the table, plan, try the method on samples; what `protect` would do. Writes nothing.
 
-    Whatever `protect` would refuse before it groups is refused here, but for lack of disk.
+    Whatever `protect` would refuse before it groups is refused here, but for lack of disk. It takes
+    a few seconds, whatever the table: of a file of more than `most` bytes only the first are looked
+    at, unless there are strata or entities, which want all records.
     """
     # What a run that was cut off has left is for the one that goes on with it.
     where = replace(where, engine=where.settled(table), work=None, resume=False)
     with watch("opening", progress) as advance:
-        engine = choose_engine(table, recipe, where, advance, prove)
+        engine, share = _opened(table, recipe, where, advance, prove, most)
     try:
-        with watch("looking at all records", progress) as advance:
+        with watch("looking at the records", progress) as advance:
             survey = engine.survey(advance)
+        looked = survey.rows
+        survey.rows, survey.units = (round(seen / share) for seen in (survey.rows, survey.units))
         plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
         refuse_large_cells(plan, engine, where)
         sample, _ = survey.sample.result()
@@ -99,6 +113,17 @@ def estimate(
             bytes_needed = memory_for_table(size or survey.rows * 8 * (len(engine.columns) + 1))
         else:
             bytes_needed = memory_for_cells(plan)
+        notes = [*engine.notes]
+        if share < 1.0:
+            notes.append(
+                f"only the first {looked} records were looked at, so that the number of records is "
+                "about right, and what others hold is not known"
+            )
+        notes += [
+            f"{coding.name} has {coding.missing} missing values"
+            for coding in plan.codings
+            if coding.missing
+        ]
         return Estimate(
             source=engine.origin.name,
             engine=engine.name,
@@ -113,44 +138,85 @@ def estimate(
             method=plan.called,
             cell_rows=plan.cell_rows,
             k=recipe.k,
+            k_given="k" in recipe.model_fields_set,
             seconds=_seconds(points, plan),
             megabytes=bytes_needed / 1e6,
-            notes=(
-                *engine.notes,
-                *(
-                    f"{coding.name} has {coding.missing} missing values"
-                    for coding in plan.codings
-                    if coding.missing
-                ),
-            ),
+            notes=tuple(notes),
         )
     finally:
         engine.close()
 
 
+def _opened(
+    table: Any, recipe: Recipe, where: Where, advance: Advance, prove: float, most: int
+) -> tuple[Engine, float]:
+    """The table where it would be protected, or its first rows in memory, and their share of it."""
+    head = None
+    if where.engine != "spark" and not recipe.within and recipe.entity is None:
+        head = open_head(table, recipe.reading, recipe.understood, most)
+    if head is None:
+        return choose_engine(table, recipe, where, advance, prove), 1.0
+    refuse_bound(recipe, prove)
+    if where.engine != "memory":
+        refuse_in_parts(recipe, prove)
+    engine = Memory(head[0], recipe)
+    engine.name = where.engine
+    return engine, head[1]
+
+
+class _EnoughError(Exception):
+    """A trial has taken long enough to be judged."""
+
+
 def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
     """The time of grouping all records: measured on samples, drawn out to all."""
-    rng = np.random.default_rng(plan.recipe.seed)
-    sizes = sorted({min(len(points), size) for size in _SAMPLES})
-    how = How(plan.method, plan.recipe.seed, plan.options, plan.recipe.refine)
-    times = []
-    for size in sizes:
-        sample = points[np.sort(rng.choice(len(points), size, replace=False))]
-        try:
-            # Twice: the first call may load and compile.
-            for _ in range(2):
-                compiled, started = seconds_compiling(), time.perf_counter()
-                partition_units(sample, plan.recipe.k, how)
-                took = time.perf_counter() - started - (seconds_compiling() - compiled)
-        except MicroaggError:
-            return None
-        times.append(took)
+    recipe, options = plan.recipe, dict(plan.options)
     within = min(plan.cell_rows or plan.rows, plan.rows)
     cells = plan.rows / within
-    if len(sizes) == 1:
-        return times[0] * plan.rows / sizes[0]
-    growth = np.log(max(times[1], 1e-4) / max(times[0], 1e-4)) / np.log(sizes[1] / sizes[0])
-    return float(cells * times[1] * (within / sizes[1]) ** float(np.clip(growth, 1.0, 2.0)))
+    # What is given in seconds takes these, and is not tried.
+    limit, timed = options.get("time_limit"), not isinstance(recipe.refine, bool)
+    if limit is not None:
+        return float(cells * limit)
+    how = How(plan.method, recipe.seed, options, False if timed else recipe.refine)
+    rng = np.random.default_rng(recipe.seed)
+    sizes = sorted({min(len(points), size) for size in _SAMPLES})
+    times: list[float] = []
+    try:
+        # The first call may load and compile.
+        _trial(points[: min(len(points), 2 * recipe.k)], recipe.k, how)
+        for size in sizes:
+            if not times or times[-1] < _PATIENCE:
+                sample = points[np.sort(rng.choice(len(points), size, replace=False))]
+                times.append(_trial(sample, recipe.k, how))
+    except MicroaggError:
+        return None
+    took, size = times[-1], sizes[len(times) - 1]
+    growth = 1.0
+    if len(times) > 1:
+        before, grown = max(times[-2], 1e-4), size / sizes[len(times) - 2]
+        growth = float(np.clip(np.log(max(took, 1e-4) / before) / np.log(grown), 1.0, 2.0))
+    return float(cells * (took * (within / size) ** growth + (recipe.refine if timed else 0.0)))
+
+
+def _trial(sample: NDArray[np.float64], k: int, how: How) -> float:
+    """How long a sample takes; where that is too long, judged by the share that was done."""
+    compiled, started = seconds_compiling(), time.perf_counter()
+
+    def took() -> float:
+        return time.perf_counter() - started - (seconds_compiling() - compiled)
+
+    def advance(share: float) -> None:
+        nonlocal done
+        done = share
+        if share > 0.0 and took() > _PATIENCE:
+            raise _EnoughError
+
+    done = 1.0
+    try:
+        partition_units(sample, k, how, advance=advance)
+    except _EnoughError:
+        return took() / done
+    return took()
 
 
 def _rounded(value: float) -> str:

@@ -1,5 +1,6 @@
 """A look at a table before anything is done: columns, kinds, and roles they might have."""
 
+import os
 import re
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -31,6 +32,12 @@ _WORDS = {
         "height|weight|admission|date|distance|latitude|longitude|workclass|relationship"
     ),
 }
+# Also where several records share a value, and however its letters are written together.
+_IDS = r"\b(id|ids|nr|uuid|guid|key|no|[hpu]id|hhid|psu)\b|\b(household|family|dwelling|hh)$"
+_WEIGHTS = (
+    r"\b(weights|[fhpsw]?weighting|f?wgt|fnlwgt|[fhpsw]wt|[hpsw]weight)\b|"
+    r"\b(sampl|survey|design|final|base|person|household|replicate|calibrat)\w* (weight|wt|wgt)\b"
+)
 _MOSTLY_UNIQUE = 0.9
 _FEW_VALUES = 20
 
@@ -49,14 +56,18 @@ class ColumnView:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A table looked at. `unique` counts records that nobody else shares the suggested
-    quasi-identifiers with; each of them could be recognised by these."""
+    """A table looked at.
+
+    unique: how many records nobody else shares the suggested quasi-identifiers with; each of them
+    could be recognised by these. address: where the table is, as given but for user and password.
+    """
 
     source: str
     rows: int
     columns: tuple[ColumnView, ...]
     unique: int | None
     notes: tuple[str, ...]
+    address: str = ""
 
     def names(self, role: str) -> list[str]:
         """The columns for which a role is suggested."""
@@ -83,7 +94,15 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     if known:
         arrays = {name: source.frame.column(name) for name in known}
         unique = count_classes(pa.table(arrays), known).unique
-    return Inspection(source.origin.name, source.frame.rows, columns, unique, tuple(source.notes))
+    address = os.fspath(table) if isinstance(table, str | os.PathLike) else ""
+    return Inspection(
+        source.origin.name,
+        source.frame.rows,
+        columns,
+        unique,
+        tuple(source.notes),
+        source.origin.format.without_password(address),
+    )
 
 
 def _view(source: Opened, name: str) -> ColumnView:
@@ -104,21 +123,25 @@ def _view(source: Opened, name: str) -> ColumnView:
 def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, str]:
     words = re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
     unique = present > 1 and distinct >= _MOSTLY_UNIQUE * present
-    text, whole, real = map(column.traits.is_default_for, (pa.string(), pa.int64(), pa.float64()))
+    text, whole = map(column.traits.is_default_for, (pa.string(), pa.int64()))
     if distinct <= 1:
         return "other", "it has the same value everywhere"
+    if column.numeric and re.search(_WEIGHTS, words.strip()):
+        return "weights", "it is named like sampling weights"
     if unique and (text or whole) and _named(words, "identifier"):
         reason = "nearly every record has its own value, and it is named like an identifier"
         return "identifier", reason
     if unique and text:
         return "identifier", "nearly every record has its own text"
+    if (text or whole) and distinct > _FEW_VALUES and re.search(_IDS, words.strip()):
+        return "identifier", "named like an identifier, though records share it (an entity?)"
     if _named(words, "confidential"):
         return "confidential", "it is named like something private"
     if _named(words, "quasi-identifier"):
         return "quasi-identifier", "others often know it"
     if _named(words, "identifier") and not column.numeric:
         return "identifier", "it is named like an identifier"
-    if real or (column.numeric and distinct > _FEW_VALUES):
+    if column.numeric and distinct > _FEW_VALUES:
         return "quasi-identifier", "numbers with many values single people out"
     return "other", "few values, and nothing in its name"
 

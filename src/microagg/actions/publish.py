@@ -19,7 +19,7 @@ from microagg.engine.disk.work import work_path
 from microagg.kernels.compiling import seconds_compiling
 from microagg.release.output import (
     certificate_path,
-    record_path,
+    record_beside,
     refuse_overwriting,
     refuse_target,
 )
@@ -46,7 +46,8 @@ class Publication:
     """What is to be made of a table, and where it goes.
 
     source, output: addresses, as of `protect` and `Release.write`; prove: as of `protect`.
-    where: the settings of `Where` by name. report: where a page goes; public: it shows only what
+    where: the settings of `Where` by name. certificate: as of `Release.write`. report: where a page
+    goes; public: it shows only what
     the release shows. save_recipe: where the settings go; force: replace what is there. record: as
     of `protect`.
     """
@@ -55,6 +56,7 @@ class Publication:
     output: str
     recipe: Recipe
     where: Mapping[str, Any]
+    certificate: Path | None = None
     report: Path | None = None
     public: bool = False
     save_recipe: Path | None = None
@@ -76,7 +78,7 @@ class Publication:
                 **where.settings(),
             )
         with release:
-            certificate = release.write(self.output, force=self.force)
+            certificate = release.write(self.output, force=self.force, certificate=self.certificate)
             if self.report is not None:
                 release.report(self.report, public=self.public)
         if self.save_recipe is not None:
@@ -99,7 +101,14 @@ class Publication:
         """Where it is made, once it is clear that its outputs can be written."""
         engine = where.settled(self.source)
         others = [path for path in (self.report, self.save_recipe) if path is not None]
-        refuse_outputs(self.source, self.output, others, self.force, folder=engine == "spark")
+        refuse_outputs(
+            self.source,
+            self.output,
+            others,
+            self.force,
+            folder=engine == "spark",
+            certificate=self.certificate,
+        )
         work = where.work
         if engine == "disk" and self.output != STANDARD_STREAM:
             format_in_parts(self.output, "written")
@@ -109,9 +118,12 @@ class Publication:
     def _files(self, folder: bool) -> dict[str, str]:
         to_stream = self.output == STANDARD_STREAM
         files = {"release": "standard output" if to_stream else self.output}
-        if not to_stream and (folder or format_of(self.output).is_file):
-            files["certificate"] = str(certificate_path(Path(self.output)))
-            files["record"] = str(record_path(Path(self.output)))
+        beside = self.certificate
+        if beside is None and not to_stream and (folder or format_of(self.output).is_file):
+            beside = certificate_path(Path(self.output))
+        if beside is not None:
+            files["certificate"] = str(beside)
+            files["record"] = str(record_beside(beside))
         for what, path in (("report", self.report), ("recipe", self.save_recipe)):
             if path is not None:
                 files[what] = str(path)
@@ -125,17 +137,19 @@ def refuse_outputs(
     force: bool,
     *,
     folder: bool = False,
+    certificate: Path | None = None,
 ) -> None:
     """Refuse outputs that cannot be written, or would replace what they must not.
 
-    output: where a release goes, if one does, in one file or a folder; others: further files.
+    output: where a release goes, if one does, in one file or a folder; certificate: as of
+    `Release.write`; others: further files.
     """
     path, address = _input_of(source)
     if output is None:
         for other in others:
             refuse_overwriting(other, path, force)
         return
-    refuse_target(output, path, address, force, others, folder=folder)
+    refuse_target(output, path, address, force, others, folder=folder, certificate=certificate)
 
 
 def _input_of(source: str) -> tuple[Path | None, str | None]:

@@ -127,6 +127,13 @@ def check_k(k: Any, n: int) -> int:
     return count
 
 
+def check_seed(seed: Any) -> int:
+    """A seed as an int, 0 or more."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise OptionError("seed must be a whole number, 0 or more; the same one draws the same")
+    return int(seed)
+
+
 def as_labels(labels: ArrayLike | Partition, n: int) -> tuple[NDArray[np.int64], int]:
     """Group labels 0 to g - 1, one a record, and g."""
     array = _as_array(labels.labels if isinstance(labels, Partition) else labels, "labels")

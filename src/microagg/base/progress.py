@@ -1,9 +1,14 @@
 """Progress of long work, shown to a person and to nobody else."""
 
+import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+# Steps, never values, for whoever listens: logging.getLogger("microagg").
+_log = logging.getLogger("microagg")
 
 # Called with the share of the work that is done, 0 to 1.
 Advance = Callable[[float], None]
@@ -26,8 +31,18 @@ def tell(words: str) -> None:
 def watch(title: str, show: bool | None = None) -> Iterator[Advance]:
     """A function to call with the share done, 0 to 1; it draws a bar on standard error.
 
-    show: True always, False never, None when a terminal watches. Done, the bar goes.
+    show: True always, False never, None when a terminal watches. Done, the bar goes. The step is
+    logged in any case.
     """
+    _log.info("%s", title)
+    started = time.perf_counter()
+    with _bar(title, show) as advance:
+        yield advance
+    _log.debug("%s: done in %.3f s", title, time.perf_counter() - started)
+
+
+@contextmanager
+def _bar(title: str, show: bool | None) -> Iterator[Advance]:
     if show is None:
         show = sys.stderr is not None and sys.stderr.isatty()
     if not show:

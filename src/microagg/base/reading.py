@@ -75,6 +75,14 @@ def _sentence(error: ErrorDetails, model: type[Model]) -> str:
     """Pydantic's first complaint as one sentence."""
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
+    if error["type"] == "extra_forbidden":
+        asked = str(error["loc"][-1])
+        name = model.home + asked
+        near = difflib.get_close_matches(asked, model.model_fields, n=1)
+        hint = (
+            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(model.model_fields)}"
+        )
+        return f"there is no setting {name!r:.60}; {hint}"
     # Places inside a union carry the names of its members, which nobody wrote.
     where = [
         part
@@ -82,12 +90,6 @@ def _sentence(error: ErrorDetails, model: type[Model]) -> str:
         if isinstance(part, str) and part.isidentifier() and part not in ("bool", "float", "str")
     ]
     name = model.home + ".".join(where) or "the recipe"
-    if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(where[-1], model.model_fields, n=1)
-        hint = (
-            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(model.model_fields)}"
-        )
-        return f"there is no setting {name!r}; {hint}"
     if error["type"] == "missing" or (name == "quasi_identifiers" and error["type"] == "too_short"):
         return (
             f"{name} must be given: the columns others may know, which are to be protected; "

@@ -27,6 +27,8 @@ def _no_truth_value(value: Any) -> Any:
     """True is 1 to Python, but nobody who says k=True means 1."""
     if isinstance(value, bool):
         raise OptionError("k must be a whole number, but a truth value arrived; for example k=5")
+    if value == 1:
+        raise OptionError("k is 1, so every record would be published as it is; say k=2 or more")
     return value
 
 
@@ -56,7 +58,7 @@ class Recipe(Model):
     """Every setting of a release. The same input and the same recipe give the same release."""
 
     k: Annotated[int, BeforeValidator(_no_truth_value), Spelled(flag="-k")] = Field(
-        5, ge=1, description="The least number of records that look alike."
+        5, ge=2, le=10**12, description="The least number of records that look alike."
     )
     quasi_identifiers: Annotated[Names, Spelled(texts.names, "-q")] = Field(
         min_length=1, description="Columns others may know, with commas; replaced."
@@ -73,12 +75,12 @@ class Recipe(Model):
     options: Annotated[dict[str, Option], Spelled(texts.options, name="option")] = Field(
         {}, description="An option of the method: name=value."
     )
-    seed: int = Field(0, ge=0, description="The same seed gives the same release.")
+    seed: int = Field(0, ge=0, lt=1 << 64, description="The same seed gives the same release.")
     effort: Literal["brief", "quick", "balanced", "best"] | None = Field(
         None, description="How long auto and search look: brief, quick, balanced or best."
     )
     refine: Annotated[
-        Annotated[float, Field(ge=0, allow_inf_nan=False)] | bool, Spelled(texts.one)
+        Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | bool, Spelled(texts.one)
     ] = Field(
         False,
         description="Search on from the method's groups: true, or for so many seconds (then the "
@@ -206,6 +208,10 @@ class Recipe(Model):
             settings = tomllib.loads(text)
         except tomllib.TOMLDecodeError as failure:
             raise OptionError(f"the recipe is not valid TOML: {failure}") from None
+        except (ValueError, RecursionError):
+            raise OptionError(
+                "the recipe holds a number of thousands of digits or is nested too deeply"
+            ) from None
         return cls(**settings)
 
     @classmethod

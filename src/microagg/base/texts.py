@@ -1,10 +1,12 @@
-"""How a person writes a setting as text, and what is made of it.
+"""How a person writes a setting as text, what is made of it, and how names are shown.
 
-Every function takes the texts given to one option, which may be repeated, and the option's name for
-the sentence that refuses them.
+Every function that reads takes the texts given to one option, which may be repeated, and the
+option's name for the sentence that refuses them. A name with commas stands in double quotes, as in
+a CSV file: '"name, first",age'.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +14,10 @@ from microagg.base.errors import OptionError
 
 Parse = Callable[[Sequence[str], str], Any]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_QUOTED = r'\s*"((?:[^"]|"")*)"\s*'
+_NAME = re.compile(rf"(?:{_QUOTED}|([^,]*))(?:,|$)")
+_ITEM = re.compile(rf"((?:{_QUOTED}=)?[^,]*)(?:,|$)")
+_PAIR = re.compile(rf"(?:{_QUOTED}|([^=]*))=(.*)", re.DOTALL)
 
 
 class Spelled(NamedTuple):
@@ -38,12 +44,22 @@ def as_written(texts: Sequence[str], _option: str) -> list[str]:
 
 def names(texts: Sequence[str], _option: str) -> list[str]:
     """Names, of which one text may list several, with commas."""
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    found = (_named(match[1], match[2]) for text in texts for match in _NAME.finditer(text))
+    return [name for name in found if name]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as `names` reads them."""
+    return ",".join(
+        '"{}"'.format(name.replace('"', '""')) if set(name) & set('",=') or name.strip() != name
+        else name
+        for name in names
+    )  # fmt: skip
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """name=value, of which one text may list several, with commas."""
-    return dict(_pair(text, option, "value") for text in names(texts, option))
+    return dict(_pair(text, option, "value") for text in _items(texts))
 
 
 def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
@@ -80,17 +96,28 @@ def options(texts: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def _one_or_each(texts: Sequence[str], option: str, read: Callable[[str], Any]) -> Any:
-    listed = names(texts, option)
-    if len(listed) == 1 and "=" not in listed[0]:
-        return read(listed[0])
-    return {name: read(value) for name, value in pairs(listed, option).items()}
+    items = _items(texts)
+    if len(items) == 1 and "=" not in items[0]:
+        return read(items[0])
+    return {name: read(value) for name, value in pairs(items, option).items()}
+
+
+def _items(texts: Sequence[str]) -> list[str]:
+    return [
+        match[1].strip() for text in texts for match in _ITEM.finditer(text) if match[1].strip()
+    ]
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    if not name.strip() or not value.strip():
+    match = _PAIR.fullmatch(text)
+    name, value = ("", "") if match is None else (_named(match[1], match[2]), match[3].strip())
+    if not name or not value:
         raise OptionError(f"{option} takes name={form}, but {text!r} arrived")
-    return name.strip(), value.strip()
+    return name, value
+
+
+def _named(quoted: str | None, bare: str | None) -> str:
+    return (bare or "").strip() if quoted is None else quoted.replace('""', '"')
 
 
 def _value(text: str) -> Any:
@@ -102,7 +129,8 @@ def _value(text: str) -> Any:
     if text.startswith("[") and text.endswith("]"):
         return [_value(each) for each in text[1:-1].split(",") if each.strip()]
     if _NUMBER.fullmatch(text):
-        return int(text) if text.lstrip("+-").isdigit() else float(text)
+        # Python makes no integer of thousands of digits.
+        return int(text) if text.lstrip("+-").isdigit() and len(text) < 400 else float(text)
     return text
 
 
@@ -118,3 +146,24 @@ def _number(text: str, kind: type, sentence: str) -> Any:
         return kind(text)
     except ValueError:
         raise OptionError(sentence) from None
+
+
+def printable(text: str) -> str:
+    """The text with everything spelt out that moves or colours what stands on a terminal."""
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def command(*words: str) -> str:
+    """A command as a shell takes it, whatever its words hold."""
+    return " ".join(
+        shlex.quote(word) if word.isprintable() else _ansi_quoted(word) for word in words
+    )
+
+
+def _escaped(letter: str) -> str:
+    return f"\\u{ord(letter):04x}" if ord(letter) < 1 << 16 else f"\\U{ord(letter):08x}"
+
+
+def _ansi_quoted(word: str) -> str:
+    """$'...', which bash, zsh and ksh know: letters that do not print are spelt out in it."""
+    return "$'" + printable(word.replace("\\", "\\\\").replace("'", "\\'")) + "'"

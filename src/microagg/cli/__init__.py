@@ -5,18 +5,20 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from microagg.base.errors import MicroaggError, PromiseError
+from microagg.base.errors import MicroaggError, OptionError, PromiseError
 from microagg.base.threads import check_threads
+from microagg.cli import options
 from microagg.cli.assessing import assess
 from microagg.cli.comparing import compare
 from microagg.cli.inspecting import inspect
 from microagg.cli.listing import demo, list_methods
 from microagg.cli.private import private
 from microagg.cli.protecting import protect
+from microagg.cli.saying import say, say_json
 
 BROKEN_PROMISE = 1
 BAD_INPUT = 2
@@ -24,10 +26,21 @@ STOPPED = 130
 # Click is a package of its own or a part of Typer, as Typer's version has it.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
-app = typer.Typer(
-    help="Publish microdata in which at least k similar records share one value, with little loss.",
-    add_completion=False,
-)
+app = typer.Typer()
+
+
+@app.callback(invoke_without_command=True)
+def microagg(
+    version: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
+) -> None:
+    """Publish microdata in which at least k similar records share one value, with little loss."""
+    if version:
+        from microagg import __version__
+
+        say(f"microagg {__version__}")
+        raise typer.Exit
+
+
 app.command("protect")(protect)
 app.command("inspect")(inspect)
 app.command("assess")(assess)
@@ -38,12 +51,16 @@ app.command("demo")(demo)
 
 
 def main() -> None:
-    """Run the command line; exit code 0 done, 2 bad input, 1 a promise could not be kept."""
+    """Run the command line; exit code 0 done, 2 bad input, 1 a promise could not be kept.
+
+    With --json an error is JSON too, on standard output.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal has no letters for is no reason to stop.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         check_threads()
+        _check_environment()
         _run(sys.argv[1:] or ["--help"])
     except _UsageError as failure:
         _fail(_usage(failure), BAD_INPUT)
@@ -69,6 +86,9 @@ def main() -> None:
 def _run(arguments: list[str]) -> None:
     # Not app(): it has words and exit codes of its own for what goes wrong.
     command = typer.main.get_command(app)
+    if "_MICROAGG_COMPLETE" in os.environ:
+        # A shell asks how a command goes on, which Typer answers.
+        command(prog_name="microagg")
     try:
         with command.make_context("microagg", arguments) as context:
             command.invoke(context)
@@ -78,9 +98,23 @@ def _run(arguments: list[str]) -> None:
         sys.stdout.flush()
 
 
+def _check_environment() -> None:
+    """Refuse what libraries beneath would stumble over."""
+    for name, least in (("NUMBA_NUM_THREADS", 1), ("SOURCE_DATE_EPOCH", 0)):
+        given = os.environ.get(name, "1")
+        if not given.isdecimal() or not least <= int(given) < 1 << 40:
+            raise OptionError(
+                f"the environment variable {name} must be a whole number, {least} or more, or not "
+                "be set"
+            )
+
+
 def _usage(failure: Any) -> str:
     command = "microagg" if failure.ctx is None else failure.ctx.command_path
-    return f"{failure.format_message().rstrip('.')}; {command} --help says what there is"
+    message = failure.format_message().rstrip(".")
+    if "extra argument" in message and any(word.endswith(",") for word in sys.argv):
+        return f"{message}; a list has commas and no spaces: -q age,sex"
+    return f"{message}; {command} --help says what there is"
 
 
 def _surprise(failure: Exception) -> str:
@@ -93,5 +127,9 @@ def _surprise(failure: Exception) -> str:
 
 
 def _fail(sentence: str, code: int) -> None:
-    print(f"microagg: {' '.join(sentence.split())}", file=sys.stderr)
+    sentence = " ".join(options.in_options(sentence).split())
+    if "--json" in sys.argv:
+        say_json({"error": sentence, "exit": code})
+    else:
+        say(f"microagg: {sentence}", aside=True)
     sys.exit(code)

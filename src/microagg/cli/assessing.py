@@ -7,7 +7,7 @@ import typer
 
 from microagg.base import texts
 from microagg.cli import options
-from microagg.cli.saying import say_json, say_table
+from microagg.cli.saying import say, say_json, say_table
 
 if TYPE_CHECKING:
     import microagg
@@ -39,6 +39,7 @@ def assess(
     ] = None,
     sd: Annotated[float, typer.Option(help="How close is too close, in percent.")] = 5.0,
     settings: dict[str, Any],
+    quiet: options.Quiet = False,
     json: options.AsJson = False,
 ) -> None:
     """Judge a release against the original: risk and utility, whoever made it."""
@@ -53,6 +54,7 @@ def assess(
         record=record,
         known=_names(known),
         sd=sd,
+        progress=False if quiet else None,
         **settings,
     )
     if json:
@@ -66,23 +68,44 @@ def _names(given: list[str] | None) -> list[str] | None:
 
 
 def _show(found: "microagg.Assessment") -> None:
-    print(
-        f"\n{found.rows_released} records; judged: {', '.join(found.columns)}\n"
-        f"At least {found.k_found} records share each combination of values; "
-        f"{found.unique} records share theirs with nobody.\n"
-        f"Information loss {found.information_loss:.2f} % (0 is none, 100 is one value for all)."
+    say("")
+    say(f"{found.rows_released} records; judged: {', '.join(found.columns)}")
+    say(
+        f"At least {found.k_found} records share each combination of values; {found.unique} "
+        "records share theirs with nobody."
     )
+    say(f"Information loss {found.information_loss:.2f} % (0 is none, 100 is one value for all).")
     say_table(
         ("figure", "value", "better", "what it says"),
         [(each.title, value, each.better, each.description) for each, value in found.shown()],
         right=("value",),
-        whole=("figure", "value", "better"),
+        whole=("value", "better"),
     )
     losses, changes = found.attribute_losses, found.attribute_changes
     say_table(
         ("column", "loss %", "changed %"),
         [(name, f"{losses[name]:.2f}", f"{changes[name]:.1f}") for name in found.columns],
         right=("loss %", "changed %"),
+        whole=("loss %", "changed %"),
     )
+    if found.confidential:
+        _show_confidential(found.confidential)
     for note in found.notes:
-        print(f"Note: {note}")
+        say(f"Note: {note}")
+
+
+def _show_confidential(found: dict[str, dict[str, Any]]) -> None:
+    rows = []
+    for name, each in found.items():
+        diversity, disclosed = each["diversity"], each["disclosed"]
+        rows.append(
+            (
+                name,
+                str(diversity["distinct"]["least"]),
+                f"{diversity['entropy']['least']:.2f}",
+                f"{each['closeness']['largest']:.3f}",
+                f"{disclosed['percent']:.2f}",
+            )
+        )
+    figures = ("l (distinct)", "l (entropy)", "t", "disclosed %")
+    say_table(("confidential", *figures), rows, right=figures, whole=figures)

@@ -9,7 +9,7 @@ from microagg.base import texts
 from microagg.base.errors import OptionError
 from microagg.base.recipe import Recipe
 from microagg.cli import options
-from microagg.cli.saying import say_json, say_table
+from microagg.cli.saying import say, say_json, say_table
 
 _FIGURES = ("k", "groups", "information loss %", "linkage %", "seconds")
 
@@ -31,6 +31,7 @@ def compare(
         typer.Option("-r", "--report", help="Where a page with a map goes, an HTML file."),
     ] = None,
     force: options.Force = False,
+    quiet: options.Quiet = False,
     json: options.AsJson = False,
 ) -> None:
     """Compare methods and k on a table: risk, loss, time, and a recommendation."""
@@ -48,6 +49,7 @@ def compare(
         ks,
         texts.names(methods or (), "--methods") or ("auto", "mdav", "tsp"),
         recipe=None if recipe is None else Recipe.read(recipe),
+        progress=False if quiet else None,
         **settings,
     )
     if report is not None:
@@ -72,6 +74,6 @@ def compare(
         bold=found.choices.index(found.recommended),
     )
     for sentence in found.recommendation:
-        print(sentence)
+        say(sentence)
     if report is not None:
-        print(f"  map         {report}")
+        say(f"  map         {report}")

@@ -14,12 +14,13 @@ def demo(
     k: Annotated[int, typer.Option(help="The least number of records that look alike.")] = 5,
     records: Annotated[int, typer.Option(help="How many patients to invent.")] = 3000,
     seed: Annotated[int, typer.Option(help="The same seed invents the same patients.")] = 2026,
+    quiet: options.Quiet = False,
     json: options.AsJson = False,
 ) -> None:
     """Protect a table of invented patients and show what came out."""
     from microagg.actions.demo import run
 
-    run(folder, k=k, records=records, seed=seed, as_json=json)
+    run(folder, k=k, records=records, seed=seed, as_json=json, quiet=quiet)
 
 
 def list_methods(json: options.AsJson = False) -> None:
@@ -32,8 +33,7 @@ def list_methods(json: options.AsJson = False) -> None:
         return
     rows = []
     for method in methods:
-        meanings = "".join(f"\n{name}: {said}" for name, said in method["options"].items())
-        rows.append(
-            (method["name"], method["description"] + meanings, method["time"], method["paper"])
-        )
+        meanings = [f"{name}: {said}" for name, said in method["options"].items()]
+        said = [method["description"], *meanings]
+        rows.append((method["name"], said, method["time"], method["paper"]))
     say_table(("method", "what it does", "time", "from"), rows, whole=("method",))

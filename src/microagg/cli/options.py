@@ -1,7 +1,8 @@
 """Options that several commands have: those of the recipe's settings are made from its fields."""
 
 import inspect
-from collections.abc import Callable, Container
+import re
+from collections.abc import Callable, Container, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args
@@ -12,9 +13,12 @@ from pydantic.fields import FieldInfo
 from microagg.base.errors import OptionError
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
-from microagg.base.texts import Spelled
+from microagg.base.texts import Spelled, command, listed
 
 Command = Callable[..., None]
+# What commands are told besides the settings of a recipe, and values as they are written here.
+_OF_COMMANDS = {"engine", "memory", "work", "resume", "master", "simulate", "accept", "bounds"}
+_FORMS = {"[...]": "low<middle<high", "(low, high)": "low:high"}
 
 Source = Annotated[
     str,
@@ -31,6 +35,16 @@ RecipeFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Say the result as JSON, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Show no progress, and say nothing of what went well.")
+]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where the certificate goes, x.certificate.json, and the record, x.record.json beside "
+        "it; else beside the file. A database or standard output has none without it."
+    ),
+]
 Report = Annotated[
     Path | None, typer.Option("-r", "--report", help="Where the report goes, an HTML file.")
 ]
@@ -135,3 +149,44 @@ def _plain_type(annotation: Any) -> type:
     """What one word on the command line is for a setting of this type, `None` put aside."""
     types = [each for each in get_args(annotation) or (annotation,) if each is not type(None)]
     return types[0] if types[0] in (bool, int, float) else str
+
+
+def reading_words(reading: Mapping[str, Any]) -> list[str]:
+    """The options that say again how a table is read."""
+    words = []
+    for name, value in reading.items():
+        for each in value if isinstance(value, list) else [value]:
+            words += [f"--{name.replace('_', '-')}", str(each)]
+    return words
+
+
+def in_options(sentence: str) -> str:
+    """A sentence of the library in the words of the command line, quotations left as they are.
+
+    Settings are given there as small_strata="merge" or kinds={'born': 'date'}, here as options.
+    """
+    names = "|".join({option.name for option in setting_options()} | _OF_COMMANDS)
+    lists = "quasi_identifiers|confidential|identifiers|within|missing_values"
+    spoken = re.compile(
+        rf"(?P<quoted>(?<!=)(?<!\w)'[^']*')"
+        rf"|(?:reading\.)?\b(?P<one>{names})=(?P<value>'[^']*'|\"[^\"]*\"|\w+)"
+        rf"|\b(?P<each>{names})=\{{(?P<column>'[^']*'|\"[^\"]*\"): (?P<form>[^}}]*)\}}"
+        rf"|^(?:reading\.)?(?P<first>{names})(?=: | must be given| names )"
+        rf"|(?:(?<=of )|(?<=in )|(?<=among )|(?<=\())(?P<name>{lists})\b"
+    )
+
+    def say(match: re.Match[str]) -> str:
+        named = match["one"] or match["each"] or match["first"] or match["name"]
+        if named is None:
+            return match[0]
+        option = f"-{named}" if named == "k" else f"--{named.replace('_', '-')}"
+        if match["one"]:
+            value = match["value"].strip("'\"")
+            return option if value == "True" else f"{option} {value}"
+        if match["each"]:
+            form = _FORMS.get(match["form"], match["form"].strip("'"))
+            column = listed([match["column"][1:-1]])
+            return f"{option} {command(f'{column}={form}')}"
+        return option
+
+    return spoken.sub(say, sentence)

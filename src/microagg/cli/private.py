@@ -1,6 +1,5 @@
 """microagg private"""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +8,13 @@ import typer
 from microagg.base import texts
 from microagg.base.errors import OptionError
 from microagg.cli import options
-from microagg.cli.saying import say_json
+from microagg.cli.saying import say, say_json
 
 
+@options.with_settings("reading")
 def private(
     source: options.Source,
+    *,
     epsilon: Annotated[
         float | None, typer.Option("-e", "--epsilon", help="The privacy budget, for example 1.")
     ] = None,
@@ -66,8 +67,11 @@ def private(
     output: Annotated[
         str | None, typer.Option("-o", "--output", help="Where the release goes.")
     ] = None,
+    certificate: options.Certificate = None,
     report: options.Report = None,
+    settings: dict[str, Any],
     force: options.Force = False,
+    quiet: options.Quiet = False,
     json: options.AsJson = False,
 ) -> None:
     """Release columns with calibrated noise, and say what that promises."""
@@ -82,7 +86,8 @@ def private(
             "--ledger and --dataset go together: the file that adds up what was spent, and the "
             "name under which everything about the same people is added up; --limit needs both"
         )
-    refuse_outputs(source, output, [] if report is None else [report], force)
+    others = [] if report is None else [report]
+    refuse_outputs(source, output, others, force, certificate=certificate)
     book = None if ledger is None else microagg.private.Ledger(ledger, limit)
     if book is not None:
         book.keep_apart(report)
@@ -102,23 +107,25 @@ def private(
             dataset=dataset,
             output=output,
             force=force,
+            certificate=certificate,
+            **settings,
         )
-        certificate = found.write(output, force=force)
+        written = found.write(output, force=force, certificate=certificate)
         if report is not None:
             found.report(report)
     except BaseException:
         if book is not None and book.receipt is not None:
-            print(f"microagg: {book.receipt}, although this failed", file=sys.stderr)
+            say(f"microagg: {book.receipt}, although this failed", aside=True)
         raise
     spent = None if book is None else book.receipt
     if json:
         said = {"guarantee": found.guarantee.to_dict(), "release": output}
         say_json(said if spent is None else {**said, "ledger": spent})
         return
-    files = [("release", output), ("certificate", certificate), ("report", report)]
+    files = [("release", output), ("certificate", written), ("report", report)]
     for word, what in [*found.guarantee.lines, ("ledger", spent), *files]:
-        if what is not None:
-            print(f"{word:<13}{what}", file=sys.stderr if output == "-" else sys.stdout)
+        if what is not None and not quiet:
+            say(f"{word:<13}{what}", aside=output == "-")
 
 
 def _bounds(given: list[str] | None) -> Any:

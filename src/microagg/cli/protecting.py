@@ -1,6 +1,5 @@
 """microagg protect"""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +7,7 @@ import typer
 
 from microagg.base.recipe import Recipe
 from microagg.cli import options
-from microagg.cli.saying import say_json
+from microagg.cli.saying import say, say_json
 
 if TYPE_CHECKING:
     from microagg.actions.publish import Outcome
@@ -26,6 +25,7 @@ def protect(
             help="Where the release goes; the suffix says the format, - is stdout.",
         ),
     ] = None,
+    certificate: options.Certificate = None,
     report: options.Report = None,
     public: Annotated[
         bool, typer.Option("--public", help="The report shows only what the release shows.")
@@ -68,6 +68,7 @@ def protect(
         bool, typer.Option("--dry-run", help="Show the plan, with time and memory; write nothing.")
     ] = False,
     force: options.Force = False,
+    quiet: options.Quiet = False,
     json: options.AsJson = False,
 ) -> None:
     """Protect a table: a safe release, its certificate and a report."""
@@ -86,6 +87,7 @@ def protect(
             "resume": resume,
             "master": master,
         },
+        certificate=certificate,
         report=report,
         public=public,
         save_recipe=save_recipe,
@@ -93,47 +95,44 @@ def protect(
         prove=prove,
         force=force,
     )
+    progress = False if quiet else None
     if dry_run:
-        estimate = wanted.estimate()
+        estimate = wanted.estimate(progress)
         if json:
             say_json(estimate.to_dict())
         else:
-            print(*estimate.sentences(), sep="\n")
-            print("Nothing was written.", file=sys.stderr)
+            for line in estimate.sentences():
+                say(line)
+            say("Nothing was written.", aside=True)
         return
-    made = wanted.make()
+    made = wanted.make(progress)
     if json:
         told = {**made.certificate.to_dict(), "notes": list(made.record.notes)}
         say_json({**told, "files": made.files, "seconds": round(made.seconds, 3)})
-    else:
-        _summary(made, to_stream=output == "-")
+    elif not quiet:
+        _summary(made, wanted.recipe, aside=output == "-")
 
 
-def _summary(made: "Outcome", *, to_stream: bool) -> None:
-    from rich.console import Console
-
-    console = Console(stderr=to_stream, highlight=False)
+def _summary(made: "Outcome", recipe: Recipe, *, aside: bool) -> None:
     found = made.certificate
+    asked = "asked" if "k" in recipe.model_fields_set else "by default"
     waited = f", {made.compiling:.0f} s of it compiling, once" if made.compiling > 1 else ""
-    console.print(
-        f"[bold]{found.rows_released} records[/bold] in {found.groups} groups of "
-        f"{found.smallest_group} to {found.largest_group}, by {found.method}.\n"
-        f"Every combination of protected values is shared by at least "
-        f"[bold]{found.k_found}[/bold] {found.counts} ({found.k_asked} asked), counted on what "
-        f"was written.\n"
-        f"Information loss [bold]{found.information_loss:.2f} %[/bold] "
-        f"(0 is none, 100 is one value for all). {made.seconds:.1f} s{waited}.",
-        soft_wrap=True,
-    )
+    lines = [
+        f"{found.rows_released} records in {found.groups} groups of {found.smallest_group} to "
+        f"{found.largest_group}, by {found.method}.",
+        f"Every combination of protected values is shared by at least {found.k_found} "
+        f"{found.counts} ({found.k_asked} {asked}), counted on what was written.",
+        f"Information loss {found.information_loss:.2f} % (0 is none, 100 is one value for all). "
+        f"{made.seconds:.1f} s{waited}.",
+    ]
     if found.above_optimum is not None:
-        console.print(
-            f"At most [bold]{found.above_optimum:.2f} %[/bold] above the least squared distances "
-            "that any groups of this size could have.",
-            soft_wrap=True,
+        lines.append(
+            f"At most {found.above_optimum:.2f} % above the least squared distances that any "
+            "groups of this size could have."
         )
-    for note in made.record.notes:
-        console.print(f"Note: {note}", soft_wrap=True, markup=False)
-    for what, where in made.files.items():
-        console.print(f"  {what:<12}{where}", soft_wrap=True, markup=False)
+    lines += [f"Note: {note}" for note in made.record.notes]
+    lines += [f"  {what:<12}{where}" for what, where in made.files.items()]
     if "record" in made.files:
-        console.print("Publish release and certificate; the record stays with you.")
+        lines.append("Publish release and certificate; the record stays with you.")
+    for line in lines:
+        say(line, aside=aside)

@@ -1,9 +1,21 @@
-"""How results are said: as JSON for scripts, as tables for people."""
+"""How results are said: as JSON for scripts, as lines and tables for people.
+
+All that people see goes through here, where names lose the power to move or colour the terminal.
+"""
 
 import json
 import math
+import os
+import sys
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
+
+from microagg.base.texts import printable
+
+
+def say(line: str, *, aside: bool = False) -> None:
+    """Print one line; aside: on standard error, as what is not the result."""
+    print(printable(line), file=sys.stderr if aside else sys.stdout)
 
 
 def say_json(result: Any) -> None:
@@ -24,22 +36,33 @@ def _finite(result: Any) -> Any:
 
 def say_table(
     headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[str | list[str]]],
     *,
     right: Container[str] = (),
     whole: Container[str] = (),
     bold: int | None = None,
 ) -> None:
-    """Print a table. right: columns of figures; whole: those never wrapped; bold: a row."""
+    """Print a table, whose cells are texts or lines of them.
+
+    right: columns of figures; whole: those never wrapped; bold: a row.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in headings:
-        justify = "right" if name in right else "left"
-        table.add_column(name, justify=justify, no_wrap=name in whole)  # type: ignore[arg-type]
+        table.add_column(
+            name,
+            justify="right" if name in right else "left",
+            no_wrap=name in whole,
+            # Nothing is cut off: a word that is too long goes on in the next line.
+            overflow="fold",
+        )
     for place, row in enumerate(rows):
-        table.add_row(*map(Text, row), style="bold" if place == bold else None)
-    Console(highlight=False).print(table)
+        cells = ([cell] if isinstance(cell, str) else cell for cell in row)
+        texts = (Text("\n".join(map(printable, lines))) for lines in cells)
+        table.add_row(*texts, style="bold" if place == bold else None)
+    plain = bool(os.environ.get("NO_COLOR"))
+    Console(highlight=False, color_system=None if plain else "auto").print(table)

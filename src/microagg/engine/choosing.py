@@ -142,7 +142,7 @@ def refuse_large_cells(plan: Plan, engine: Engine, where: Where) -> None:
     if needed > allowed:
         fitting = int((allowed - LEAST_MEMORY / 2) / _memory_for_record(plan) / 2)
         fitting = min(CELL_ROWS, fitting - fitting % max(1, 10 ** (len(str(fitting)) - 1)))
-        divided = f"say cell_rows={fitting} (--cell-rows) to divide them, or "
+        divided = f"say cell_rows={fitting} to divide them, or "
         raise OptionError(
             f"{plan.called} would group {'all' if plan.cell_rows is None else plan.cell_rows} "
             f"records at once, which takes about {needed / 1e9:.1f} GB, but {allowed / 1e9:.1f} GB "

@@ -28,6 +28,8 @@ from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_c
 from microagg.grouping.methods import resolve
 
 # Enough that the borders of cells cost little, few enough that a cell is quickly done.
+# Beyond, a column of which groups can keep nothing is refused: distances would take hours.
+_MANY_CATEGORIES = 20_000
 CELL_ROWS = 200_000
 DROPPED = -1
 
@@ -243,6 +245,13 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
             raise InputError(
                 f"column {coding.name!r} has {coding.missing} missing values, and missing is "
                 '"error"; fill them, or say missing="group"'
+            )
+        kinds = 0 if coding.categories is None else len(coding.categories)
+        if kinds > _MANY_CATEGORIES and kinds * recipe.k > n:
+            raise InputError(
+                f"column {coding.name!r} has {kinds} categories for {n} {units}, fewer than k = "
+                f"{recipe.k} each, so that next to nothing of it would be left; make it coarser, "
+                "such as the first digits of a code, or drop it: identifiers"
             )
     if recipe.weights is not None and survey.weight == 0.0:
         raise bad_weights(recipe.weights)

@@ -52,9 +52,15 @@ class ObservedStrata:
         if self._counted is not None:
             counted = pa.concat_tables([self._counted, counted])
         names = self._columns
-        summed = counted.group_by(names[: len(self.names)], use_threads=False).aggregate(
-            [(name, "sum") for name in _COUNTS]
-        )
+        try:
+            summed = counted.group_by(names[: len(self.names)], use_threads=False).aggregate(
+                [(name, "sum") for name in _COUNTS]
+            )
+        except pa.ArrowNotImplementedError:
+            raise InputError(
+                f"{' or '.join(map(repr, self.names))} is of a type whose values cannot be "
+                "compared; make it numbers, text or dates, or leave it out of within"
+            ) from None
         self._counted = summed.rename_columns(names)
         if self._counted.num_rows > self._most:
             raise InputError(

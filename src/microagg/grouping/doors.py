@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from microagg.base.arrays import as_records, as_whole_numbers, check_k
+from microagg.base.arrays import as_records, as_whole_numbers, check_k, check_seed
 from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent, watch
@@ -136,7 +136,7 @@ class _Job:
     def run(
         self, chosen: Resolved, k: int, seed: int, advance: Advance, refine: bool | float
     ) -> Partition:
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(check_seed(seed))
         task = Task(self.records, k, rng, advance, self.whole, chosen.options, self.orders)
         if k == 1:
             groups: Groups = np.arange(self.n), np.ones(self.n, np.int64)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from microagg.base.errors import OptionError
 from microagg.base.progress import silent
 
+# More is beyond all clocks.
+MOST_SECONDS = 1e9
 Groups = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 

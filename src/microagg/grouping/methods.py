@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from microagg.base.errors import OptionError, PromiseError
-from microagg.grouping.method import Groups, Method, Option, Task, near_names
+from microagg.grouping.method import MOST_SECONDS, Groups, Method, Option, Task, near_names
 
 # Each lists its METHODS, in the order in which they are shown.
 _MODULES = (
@@ -120,8 +120,8 @@ def resolve(
             f"method {method.name!r} groups one column at a time, but X has several; "
             "use partition_columns, or another method"
         )
-    if not isinstance(refine, bool | int | float) or not 0 <= refine < np.inf:
-        raise OptionError("refine must be True, False or a number of seconds, 0 or more")
+    if not isinstance(refine, bool | int | float) or not 0 <= refine <= MOST_SECONDS:
+        raise OptionError("refine must be True, False or a number of seconds, 0 to a billion")
     if refine is False or method.one_column or method.name == "search":
         return Resolved(method, settled, method.name)
     if integer:

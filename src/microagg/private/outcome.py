@@ -63,30 +63,36 @@ class PrivateRelease:
     origin: Origin = field(repr=False)
     marginals: dict[str, Marginal] | None = None
 
-    def write(self, target: str | PathLike[str], *, force: bool = False) -> Path | None:
+    def write(
+        self, target: str | PathLike[str], *, force: bool = False, certificate: Path | None = None
+    ) -> Path | None:
         """Write the release, read it back, and only then let it take its name.
 
-        target, force: as for `microagg.Release.write`. Beside a file,
+        target, force, certificate: as for `microagg.Release.write`. Beside a file,
             `<file>.certificate.json` states the guarantee. A file like the input has its layout.
 
-        Returns where the certificate is, None if there is no file.
+        Returns where the certificate is, None if there is none.
         """
-        with self._drafted(target, force) as certificate:
-            return certificate
+        with self._drafted(target, force, certificate) as written:
+            return written
 
-    def rehearse(self, target: str | PathLike[str], *, force: bool = False) -> None:
+    def rehearse(
+        self, target: str | PathLike[str], *, force: bool = False, certificate: Path | None = None
+    ) -> None:
         """Do all that `write` does, but let nothing take its name: refuse what it would refuse."""
-        with suppress(_RehearsedError), self._drafted(target, force):
+        with suppress(_RehearsedError), self._drafted(target, force, certificate):
             raise _RehearsedError
 
     @contextmanager
-    def _drafted(self, target: str | PathLike[str], force: bool) -> Iterator[Path | None]:
+    def _drafted(
+        self, target: str | PathLike[str], force: bool, where: Path | None
+    ) -> Iterator[Path | None]:
         """The release and its certificate as drafts, which take their names if the block ends."""
         table, address = self.table(), fspath(target)
         refuse_ledger(address)
         alike = address == STANDARD_STREAM or format_of(address).name == self.origin.form
         with (
-            open_place(address, self.origin, force, has_record=False) as place,
+            open_place(address, self.origin, force, has_record=False, certificate=where) as place,
             draft_of(table, place, self.origin if alike else NO_ORIGIN) as back,
         ):
             if not back.complete or not all(back.same.values()):
@@ -104,7 +110,8 @@ class PrivateRelease:
                     "sha256": {"release": back.sha256},
                 }
                 write_json(place.certificate, certificate)
-            yield None if place.certificate is None else certificate_path(Path(address))
+            beside = where or certificate_path(Path(address))
+            yield None if place.certificate is None else beside
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a report, one HTML file: the guarantee first, then what the release itself shows.

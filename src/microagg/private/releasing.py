@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.base.arrays import as_records
+from microagg.base.arrays import as_records, check_seed
 from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.reading import Reading
@@ -51,6 +51,8 @@ def release(
     dataset: str | None = None,
     output: str | PathLike[str] | None = None,
     force: bool = False,
+    certificate: Path | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> PrivateRelease:
     """Publish a table with calibrated noise, and the guarantee that comes with it.
 
@@ -78,8 +80,10 @@ def release(
     seed: of a simulation. Real noise has none.
     ledger, dataset: where to write down the epsilon, before any noise is drawn, and the name under
         which all that is about the same people is added up.
-    output, force: where the release will be written. Whether it can be is tried on made-up values
-        of the same shape before epsilon is spent; to write it is for `PrivateRelease.write`.
+    output, force, certificate: where the release will be written. Whether it can be is tried on
+        made-up values of the same shape before epsilon is spent; to write it is for
+        `PrivateRelease.write`.
+    reading: how the table is read, as in `Recipe`.
 
     Missing values are refused, and so a refusal may depend on the data: it is for the eyes of
     whoever holds them.
@@ -109,20 +113,25 @@ def release(
         decimals=decimals,
         accept=accept,
         simulate=simulate,
+        reading=reading,
     )
     if not simulate:
         open_dp()
     spends = None if simulate or dataset is None else ledger
     if spends is not None:
-        beside = None if output is None else certificate_path(Path(output))
+        beside = certificate
+        if beside is None and output is not None:
+            beside = certificate_path(Path(output))
         spends.keep_apart(prepared.origin.path, output, beside)
         spends.check(dataset or "", prepared.guarantee.epsilon)
     if output is not None:
-        prepared.made_up().rehearse(output, force=force)
+        prepared.made_up().rehearse(output, force=force, certificate=certificate)
     if spends is not None:
         stated = prepared.guarantee
         spends.spend(dataset or "", stated.epsilon, stated.definition)
-    return prepared.draw(np.random.default_rng(seed) if simulate else None)
+    return prepared.draw(
+        np.random.default_rng(seed if seed is None else check_seed(seed)) if simulate else None
+    )
 
 
 def prepare(
@@ -136,10 +145,11 @@ def prepare(
     decimals: int | Mapping[str, int] | None = None,
     accept: str | None = None,
     simulate: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> Prepared:
     """Everything up to the noise, as `release` is told: what can be refused is refused here."""
     chosen = find(method, accept)
-    given, put_back, origin = _take_apart(table, bounds)
+    given, put_back, origin = _take_apart(table, bounds, Reading(**(reading or {})))
     columns = checked_columns(given)
     domains = check_bounds(bounds, columns)
     _check_categories(chosen, domains)
@@ -173,7 +183,7 @@ def prepare(
 
 
 def _take_apart(
-    table: Any, bounds: Any
+    table: Any, bounds: Any, reading: Reading
 ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, NDArray]], Any], opening.Origin]:
     """The columns of a table by name, how columns become such a table again, and its origin.
 
@@ -189,7 +199,7 @@ def _take_apart(
     named = list(map(str, bounds)) if isinstance(bounds, Mapping) else None
     if named == []:
         raise OptionError("bounds name no column; name each column to release")
-    source = opening.open_table(table, Reading(), typed=named)
+    source = opening.open_table(table, reading, typed=named)
     opening.check_columns(named or [], source.frame.names)
     names = [name for name in source.frame.names if named is None or name in named]
     columns = {name: values_of(name, source.without_codes(name)) for name in names}

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from microagg.base.errors import OptionError
@@ -24,7 +24,13 @@ def certificate_path(path: Path) -> Path:
 
 def record_path(path: Path) -> Path:
     """Where the owner's record of a release stands."""
-    return path.with_name(path.name + ".record.json")
+    return record_beside(certificate_path(path))
+
+
+def record_beside(certificate: Path) -> Path:
+    """Where the record stands that belongs to a certificate: x.record.json, whatever x is."""
+    name = certificate.name.removesuffix(".json").removesuffix(".certificate")
+    return certificate.with_name(f"{name}.record.json")
 
 
 @contextmanager
@@ -35,42 +41,57 @@ def open_place(
     *,
     folder: bool = False,
     has_record: bool = True,
+    certificate: Path | None = None,
 ) -> Iterator[Place]:
     """A place for a draft, which takes the name of the target when the block ends well.
 
     target: a path, the URL of a database table, or "-" for standard output.
     origin: what the release was made from, which is never written over.
     force: replace what is there; folder: the release is a folder of files.
-    has_record: a record for the owner stands beside it.
+    has_record: a record for the owner stands beside it. certificate: where that goes, and the
+    record beside it; without, there are none of a database table or of standard output.
 
     Otherwise nothing is left of it, and what had the name before still has it.
     """
     address = os.fspath(target)
-    refuse_target(address, origin.path, origin.address, force, folder=folder)
+    refuse_target(
+        address, origin.path, origin.address, force, folder=folder, certificate=certificate
+    )
+    beside = _statements(address, certificate, folder)
+    # The release takes its name first, then record and certificate, once all are on the disk.
+    with ExitStack() as drafts:
+        stated = drafts.enter_context(whole_path(beside[0])) if beside else None
+        owned = beside and has_record and drafts.enter_context(whole_path(beside[1], 0o600))
+        draft = drafts.enter_context(_draft(address, folder))
+        yield Place(address, draft, force, stated, owned or None)
+        # Those of an earlier release must never stand beside this one.
+        for path in beside:
+            path.unlink(missing_ok=True)
+
+
+def _statements(address: str, certificate: Path | None, folder: bool) -> tuple[Path, ...]:
+    """Where certificate and record go, if anywhere."""
+    is_file = address != STANDARD_STREAM and (folder or format_of(address).is_file)
+    if certificate is None and is_file:
+        certificate = certificate_path(Path(address))
+    return () if certificate is None else (certificate, record_beside(certificate))
+
+
+@contextmanager
+def _draft(address: str, folder: bool) -> Iterator[Path | None]:
+    """Where a release is written before it goes out; None in a database, which has its own way."""
     if address == STANDARD_STREAM:
         with tempfile.TemporaryDirectory(prefix="microagg-") as room:
             path = Path(room) / "release.csv"
-            yield Place(address, path, force)
+            yield path
             with path.open("rb") as stream:
                 shutil.copyfileobj(stream, sys.stdout.buffer)
             sys.stdout.buffer.flush()
-        return
-    if not folder and not format_of(address).is_file:
-        yield Place(address, None, force)
-        return
-    path = Path(address)
-    certificate, record = certificate_path(path), record_path(path)
-    whole = _whole_folder if folder else whole_path
-    # The release takes its name first, then record and certificate, once all are on the disk.
-    with (
-        whole_path(certificate) as beside,
-        whole_path(record, 0o600) if has_record else nullcontext() as owners,
-        whole(path) as temporary,
-    ):
-        yield Place(address, temporary, force, beside, owners)
-        # Those of an earlier release must never stand beside this one.
-        certificate.unlink(missing_ok=True)
-        record.unlink(missing_ok=True)
+    elif folder or format_of(address).is_file:
+        with (_whole_folder if folder else whole_path)(Path(address)) as path:
+            yield path
+    else:
+        yield None
 
 
 def refuse_target(
@@ -81,13 +102,14 @@ def refuse_target(
     others: Sequence[Path] = (),
     *,
     folder: bool = False,
+    certificate: Path | None = None,
 ) -> None:
     """Refuse what would be refused at the end anyway, before any work is done.
 
     source, source_address: the path or the database URL of the input; others: further files that
         will be written.
     """
-    paths = list(others)
+    paths = [*others]
     if folder and (target == STANDARD_STREAM or "://" in target):
         raise OptionError(
             "Spark writes a folder of files: give it a path that all machines share, such as "
@@ -98,8 +120,8 @@ def refuse_target(
     elif target != STANDARD_STREAM:
         if not folder:
             check_writable(target)
-        path = Path(target)
-        paths += [path, certificate_path(path), record_path(path)]
+        paths.append(Path(target))
+    paths += _statements(target, certificate, folder)
     for path in paths:
         refuse_overwriting(path, source, force, folder=folder and path == Path(target))
     wanted = [path.absolute() for path in paths]

@@ -119,13 +119,21 @@ class Release:
         assert self._recount is not None
         return self._assessment.counted(classes, self._recount.counts)
 
-    def write(self, target: str | os.PathLike[str], *, force: bool = False) -> Certificate:
+    def write(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> Certificate:
         """Write the release, read it back, check it, and only then let it take its name.
 
         target: a path, a database URL with a table (`sqlite:///release.db#people`), or "-" for
             standard output. The suffix says the format; a file of the input's format looks like it.
             Spark writes a folder of files, to a path that all machines share.
         force: replace what is there. The input itself is never replaced.
+        certificate: where the certificate goes, if not beside a file: that of a database table or
+            of standard output is written only there. The record goes beside it.
 
         Rows are shuffled, unless the recipe keeps their order. Beside a file or folder,
         `<target>.certificate.json` says what was promised and found, to be published with it, and
@@ -133,19 +141,25 @@ class Release:
         must not know. A release that fails its check is not published: PromiseError.
         """
         with (
-            open_place(target, self.origin, force, folder=self._engine.writes_folders) as place,
+            open_place(
+                target,
+                self.origin,
+                force,
+                folder=self._engine.writes_folders,
+                certificate=None if certificate is None else Path(certificate),
+            ) as place,
             watch("writing", self._progress) as advance,
             self._engine.write(place, advance) as draft,
         ):
             with watch("reading back and counting", self._progress) as advance:
                 recount = self._engine.recount(draft, self._wanted, advance)
-            certificate = self._certified(recount, recount.classes)
-            certificate.refuse_broken()
+            certified = self._certified(recount, recount.classes)
+            certified.refuse_broken()
             if place.certificate is not None and place.record is not None:
-                certificate.write(place.certificate)
+                certified.write(place.certificate)
                 self._recorded(recount).write(place.record)
         self._recount = recount
-        return certificate
+        return certified
 
     def report(self, path: str | os.PathLike[str], *, public: bool = False) -> None:
         """Write the report, one HTML file.

@@ -1,11 +1,11 @@
 """The story of a release, in words for the person who must decide about it."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.aggregation.values import find_aggregate
+from microagg.base.texts import command
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
 from microagg.measure.figures import FIGURES, Figure
@@ -32,7 +32,7 @@ def story_of(release: "Release", *, public: bool) -> Story:
         verdict=certificate.passed,
         verdict_sentence=(
             f"Every combination of protected values is shared by at least {certificate.k_found} "
-            f"{units}; {certificate.k_asked} were asked for."
+            f"{units}; {certificate.k_asked} are required."
         ),
         guarantee=_guarantee(release),
         limits=_limits(release, public),
@@ -114,7 +114,7 @@ def _facts(release: "Release", public: bool) -> tuple[tuple[str, str | float], .
     certificate = release.certificate
     facts: list[tuple[str, str | float]] = [
         ("k found", certificate.k_found),
-        ("k asked for", certificate.k_asked),
+        ("k required", certificate.k_asked),
         ("records", certificate.rows_released),
         ("groups", certificate.groups),
     ]
@@ -199,7 +199,7 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
     certificate = release.certificate
     rows = [(check.promise, "yes" if check.kept else "NO") for check in certificate.checks]
     rows += [
-        ("k found, k asked for", f"{certificate.k_found}, {certificate.k_asked}"),
+        ("k found, k required", f"{certificate.k_found}, {certificate.k_asked}"),
         (
             "group sizes: smallest, median, largest",
             f"{certificate.smallest_group}, {certificate.median_group:g}, "
@@ -224,8 +224,9 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
 
 
 def _command(release: "Release") -> str:
-    record = " --record record.json" if release.recipe.row_order == "shuffled" else ""
-    return (
-        f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml "
-        f"--engine {release.engine} -o release{Path(release.origin.name).suffix or '.csv'}{record}"
+    name = release.origin.name
+    record = ("--record", "record.json") if release.recipe.row_order == "shuffled" else ()
+    return command(
+        *("microagg", "protect", name, "--recipe", "recipe.toml", "--engine", release.engine),
+        *("-o", f"release{Path(name).suffix or '.csv'}", *record),
     )

@@ -13,8 +13,11 @@ from microagg.base.errors import InputError, OptionError
 from microagg.table.metadata import changed
 
 _DAY_ZERO = "1970-01-01T"
+# Days since then of the first and the last that Python, and most formats, can write.
+_FIRST_DAY, _LAST_DAY = -719162, 2932896
 
 Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
+Table = TypeVar("Table", pa.Table, pa.RecordBatch)
 
 
 def require(module: str, doing: str, extra: str) -> Any:
@@ -128,6 +131,32 @@ def plain(column: Column) -> Column:
     return column
 
 
+def without_runs(table: Table) -> Table:
+    """The table with columns of runs as the values these stand for: few functions know runs."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_run_end_encoded(field.type):
+            values = pc.run_end_decode(table.column(place))
+            table = table.set_column(place, field.with_type(field.type.value_type), values)
+    return table
+
+
+def refuse_far_moments(table: pa.Table | pa.RecordBatch, form: str) -> None:
+    """Refuse dates outside of the years 1 to 9999, which most formats have no way to write."""
+    for field, column in zip(table.schema, table.columns, strict=True):
+        kind = field.type
+        if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+            continue
+        unit = {pa.date32(): "D", pa.date64(): "ms"}.get(kind) or kind.unit
+        ends = pc.min_max(bare(column)).values()
+        first, last = (end.as_py() for end in ends)
+        days = 1 if unit == "D" else 86400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+        if first is not None and not _FIRST_DAY <= first // days <= last // days <= _LAST_DAY:
+            raise InputError(
+                f"column {field.name!r} has dates outside of the years 1 to 9999, which {form} "
+                "cannot hold; write Parquet or Arrow instead"
+            )
+
+
 def decoded(table: pa.Table) -> pa.Table:
     """The same table with dictionary columns as the plain values they stand for."""
     columns = [plain(column) for column in table.columns]
@@ -209,6 +238,12 @@ def cast_like(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), kind)])
+    if pa.types.is_dictionary(kind):
+        coded = _cast(column, kind.value_type).combine_chunks().dictionary_encode()
+        codes = coded.indices.cast(kind.index_type)
+        return pa.chunked_array(
+            [pa.DictionaryArray.from_arrays(codes, coded.dictionary, ordered=kind.ordered)]
+        )
     if pa.types.is_string(column.type):
         if pa.types.is_time(kind):
             column = pc.binary_join_element_wise(_DAY_ZERO, column, "")

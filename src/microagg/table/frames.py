@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.recipe import Recipe
-from microagg.table.checks import check_names, check_rows, trimmed
+from microagg.table.checks import check_names, check_rows, trimmed, without_runs
 from microagg.table.metadata import only, released_schema
 
 
@@ -39,6 +39,8 @@ class Frame:
         if self._frame.implementation.is_pandas_like():
             native, self.notes = _with_plain_index(self._frame.to_native(), named)
             self._frame = nw.from_native(native, eager_only=True)
+        if self._frame.implementation.is_pyarrow():
+            self._frame = nw.from_native(without_runs(self._frame.to_native()), eager_only=True)
         self._types: dict[str, pa.DataType] = {}
         self.names: list[str] = list(self._frame.columns)
         self.rows = len(self._frame)
@@ -46,7 +48,8 @@ class Frame:
         if strange:
             raise InputError(
                 f"column names must be text, but {len(strange)} of {len(self.names)} are of type "
-                f"{type(strange[0]).__name__}; rename them"
+                f"{type(strange[0]).__name__}; rename them, in pandas by "
+                "table.columns = table.columns.map(str)"
             )
         check_names(self.names, "the table")
         check_rows(self.rows, "the table")

@@ -97,7 +97,31 @@ def open_table(
         return Opened(frame, origin, fingerprint(frame.hashable()), frame.notes)
     address = os.fspath(source)
     known = format_of(address)
-    loaded = known.read(_at_hand(address), reading, typed, advance)
+    return _opened(address, known, reading, known.read(_at_hand(address), reading, typed, advance))
+
+
+def open_head(
+    source: Any, reading: Reading, typed: Collection[str] | None, most: int
+) -> tuple[Opened, float] | None:
+    """The first rows of a large file, about so many bytes, and which share of the file they are.
+
+    None for anything else, and where the first rows make no table.
+    """
+    if not isinstance(source, str | os.PathLike) or not os.path.lexists(source):
+        return None
+    address = os.fspath(source)
+    try:
+        known = format_of(address)
+        found = known.head(Path(address), reading, typed, most)
+    except (InputError, OptionError, OSError):
+        return None
+    if found is None:
+        return None
+    loaded, share = found
+    return _opened(address, known, reading, loaded), share
+
+
+def _opened(address: str, known: Format, reading: Reading, loaded: Loaded) -> Opened:
     origin = Origin(
         known.shown(address),
         known.name,

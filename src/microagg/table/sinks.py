@@ -16,7 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.table.checks import bare, cast_like, characters, lengths_of, plain
+from microagg.table.checks import (
+    bare,
+    cast_like,
+    characters,
+    lengths_of,
+    plain,
+    refuse_far_moments,
+)
 from microagg.table.formats import format_in_parts, format_of
 from microagg.table.formats.format import Format, Put, spelt_out
 from microagg.table.opening import Origin
@@ -79,7 +86,13 @@ def open_sink(
     """
     target = format_in_parts(str(path), "written")
     with target.open_writer(path, schema, origin.layout_for(path), rows) as put:
-        sink = Sink(put, schema, digests_for(path, origin), most_rows, most_bytes)
+
+        def put_checked(table: pa.Table) -> None:
+            if target.name != "arrow":
+                refuse_far_moments(table, f"a {path.suffix} file")
+            put(table)
+
+        sink = Sink(put_checked, schema, digests_for(path, origin), most_rows, most_bytes)
         yield sink
         sink.flush()
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, PromiseError
-from microagg.table.checks import cast_like, fingerprint, sha256_of
+from microagg.table.checks import cast_like, fingerprint, refuse_far_moments, sha256_of
 from microagg.table.formats import check_writable, format_of
 from microagg.table.formats.database import draft
 from microagg.table.formats.format import Format
@@ -42,6 +42,8 @@ def write_file(table: pa.Table, path: Path, origin: Origin) -> ReadBack:
     check_writable(str(path))
     target, layout = format_of(str(path)), origin.layout_for(path)
     meant = origin.exported(table, path)
+    if target.name != "arrow":
+        refuse_far_moments(meant, f"a {path.suffix} file")
     target.write(meant, path, layout)
     numbers = [name for name in meant.column_names if _is_full_of_numbers(meant[name])]
     try:
@@ -64,6 +66,7 @@ def draft_in_database(
     The draft takes its name when the block ends well, and vanishes otherwise.
     """
     meant = origin.exported(table, None)
+    refuse_far_moments(meant, "a database")
     with draft(meant, address, force) as back:
         yield _compared(back, meant, format_of(address), None, fingerprint(meant))
 

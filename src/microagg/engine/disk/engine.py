@@ -368,7 +368,7 @@ def _refuse_within_input(work: Path | None, origin: Origin) -> None:
 def _published_schema(schema: pa.Schema, plan: Plan) -> pa.Schema:
     """The columns of the release and their types."""
     for coding in plan.codings:
-        entries = _entries(coding.code(pa.array([], coding.type)))
+        entries = _entries(coding.code(pa.nulls(0, coding.type)))
         place = schema.get_field_index(coding.name)
         schema = schema.set(place, schema.field(place).with_type(entries.type))
     names = [name for name in schema.names if name not in plan.recipe.identifiers]

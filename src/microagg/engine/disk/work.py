@@ -46,7 +46,7 @@ class Row:
     @classmethod
     def of(cls, plan: Plan) -> "Row":
         """As the plan needs it."""
-        empty = (coding.code(pa.array([], coding.type)) for coding in plan.codings)
+        empty = (coding.code(pa.nulls(0, coding.type)) for coding in plan.codings)
         return cls(
             tuple(column.values.dtype for column in empty),
             plan.strata is not None,

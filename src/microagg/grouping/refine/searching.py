@@ -10,7 +10,7 @@ import numpy as np
 
 from microagg.base.errors import OptionError
 from microagg.grouping.bound.best import search_best
-from microagg.grouping.method import Groups, Method, Option, Task, number, whole
+from microagg.grouping.method import MOST_SECONDS, Groups, Method, Option, Task, number, whole
 from microagg.grouping.methods import START, check_start, plainly
 from microagg.grouping.refine.budget import EFFORTS, afforded
 from microagg.grouping.refine.search import search
@@ -41,8 +41,8 @@ TIME_LIMIT = Option(
     "time_limit",
     "seconds, instead or with effort best: groups may differ from run to run",
     None,
-    number(lambda seconds: seconds >= 0),
-    "a number of seconds, 0 or more",
+    number(lambda seconds: 0 <= seconds <= MOST_SECONDS),
+    "a number of seconds, 0 to a billion",
 )
 # Each says how long to search.
 BUDGET = {EFFORT.name, STEPS.name, TIME_LIMIT.name}

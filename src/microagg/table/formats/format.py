@@ -114,6 +114,12 @@ class Format:
         """What to call an address in print: no folders, no passwords."""
         return Path(address).name
 
+    def head(
+        self, path: Path, reading: Reading, typed: Typed, most: int
+    ) -> tuple[Loaded, float] | None:
+        """The first rows of a file of more than so many bytes, and which share of it they are."""
+        return None
+
     def without_password(self, address: str) -> str:
         """An address that means the same, of which nobody needs to be kept from knowing a part."""
         return address

@@ -14,7 +14,7 @@ from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
-from microagg.table.checks import check_names, check_rows, sha256_of, trimmed
+from microagg.table.checks import check_names, check_rows, sha256_of, trimmed, without_runs
 from microagg.table.formats.arrow.files import (
     NAMES,
     SUFFIXES,
@@ -83,6 +83,22 @@ class Arrow(Format):
             advance(rows / parts.rows)
         table = pa.Table.from_batches(batches)
         return Loaded(table, parts.layout, parts.sha256, parts.notes)
+
+    def head(
+        self, path: Path, reading: Reading, typed: Typed, most: int
+    ) -> tuple[Loaded, float] | None:
+        """The first rows of a large file, or of a folder."""
+        files = [self._outline(file) for file in self.files_of(path)]
+        if sum(file.size for file in files) <= most:
+            return None
+        layout, batches, size = files[0].layout, [], 0
+        for batch in self._read(files[0], layout.schema.names, _ROWS >> 4):
+            batches.append(batch.select(layout.schema.names).cast(layout.schema))
+            size += batch.nbytes
+            if size > most:
+                break
+        table = pa.Table.from_batches(batches, layout.schema)
+        return Loaded(table, layout, "", []), table.num_rows / sum(file.rows for file in files)
 
     def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
         """Write the table so that reading it gives equal types and values.
@@ -201,7 +217,7 @@ class Arrow(Format):
                         part = batch.slice(begin, rows)
                         # Bytes come as they are in the file: only this shows if they make sense.
                         part.validate(full=True)
-                        yield part
+                        yield without_runs(part)
                 return
             with self._parquet(file.path) as parquet:
                 count = parquet.num_row_groups

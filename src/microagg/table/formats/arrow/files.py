@@ -52,9 +52,11 @@ def kind_inside(path: Path) -> str:
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
-    """The same columns with texts and bytes in a row: few functions know views of them."""
+    """The same columns without views and runs, which few functions know."""
     for place, field in enumerate(schema):
         kind = field.type
+        if pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
         if pa.types.is_dictionary(kind):
             values = _VIEWS.get(kind.value_type, kind.value_type)
             kind = pa.dictionary(kind.index_type, values, kind.ordered)

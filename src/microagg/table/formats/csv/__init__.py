@@ -57,6 +57,17 @@ class Csv(Format):
         """Files of these suffixes, and what comes through standard input and output."""
         return address == STANDARD_STREAM or super().holds(address)
 
+    def head(
+        self, path: Path, reading: Reading, typed: Typed, most: int
+    ) -> tuple[Loaded, float] | None:
+        """The whole lines among the first bytes of a large file."""
+        size = path.stat().st_size
+        if size <= most:
+            return None
+        with path.open("rb") as stream:
+            lines = stream.read(most).rpartition(b"\n")[0] + b"\n"
+        return self.read(Piped(lines, path.name), reading, typed), len(lines) / size
+
     def shown(self, address: str) -> str:
         """The name of the file."""
         return "standard input" if address == STANDARD_STREAM else super().shown(address)

@@ -22,6 +22,7 @@ from microagg.base.reading import Reading
 from microagg.table.checks import check_names
 from microagg.table.formats.format import Piped
 
+_NO_TEXT = ("idna", "punycode", "unicode-escape", "raw-unicode-escape")
 _DELIMITERS = (",", ";", "\t", "|")
 # Also how long the line of column names may be.
 _SAMPLE = 1 << 20
@@ -161,11 +162,14 @@ def _check_delimiter(delimiter: str | None) -> None:
 def _encoding_named(name: str, mark: str | None) -> str:
     """The codec of that name, the byte order told apart from the mark that says it."""
     try:
+        # Some codecs are for names of machines or for source code, not for texts.
+        if (known := codecs.lookup(name).name) in _NO_TEXT:
+            raise LookupError
         "".encode(name)
-        name = codecs.lookup(name).name
+        name = known
     except (LookupError, ValueError):
         raise OptionError(
-            f"encoding {name!r} is unknown; utf-8, cp1252 or utf-16 are common ones"
+            f"encoding {name!r:.60} is unknown; utf-8, cp1252 or utf-16 are common ones"
         ) from None
     if name in ("utf-16", "utf-32"):
         return mark if mark is not None and mark.startswith(name) else f"{name}-le"
