@@ -11,6 +11,7 @@ from microagg.base.errors import MicroaggError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
 from microagg.columns.coded import Coded, encode
+from microagg.columns.digits import FEW, ask_about_codes, is_few, may_be_codes, words_of
 from microagg.table.classes import count_classes
 from microagg.table.opening import Opened, open_table
 
@@ -32,7 +33,6 @@ _WORDS = {
     ),
 }
 _MOSTLY_UNIQUE = 0.9
-_FEW_VALUES = 20
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,15 @@ class ColumnView:
 @dataclass(frozen=True)
 class Inspection:
     """A table looked at. `unique` counts records that nobody else shares the suggested
-    quasi-identifiers with; each of them could be recognised by these."""
+    quasi-identifiers with; each of them could be recognised by these. `kinds` proposes how to treat
+    quasi-identifiers that may be codes."""
 
     source: str
     rows: int
     columns: tuple[ColumnView, ...]
     unique: int | None
     notes: tuple[str, ...]
+    kinds: dict[str, str]
 
     def names(self, role: str) -> list[str]:
         """The columns for which a role is suggested."""
@@ -83,7 +85,16 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     if known:
         arrays = {name: source.frame.column(name) for name in known}
         unique = count_classes(pa.table(arrays), known).unique
-    return Inspection(source.origin.name, source.frame.rows, columns, unique, tuple(source.notes))
+    rows, origin = source.frame.rows, source.origin
+    codes = [
+        each.name
+        for each in columns
+        if each.name in known
+        and origin.kind_of(each.name) is None
+        and may_be_codes(each.name, each.kind, is_few(each.distinct, rows - each.missing))
+    ]
+    notes = (*source.notes, *ask_about_codes(codes))
+    return Inspection(origin.name, rows, columns, unique, notes, dict.fromkeys(codes, "nominal"))
 
 
 def _view(source: Opened, name: str) -> ColumnView:
@@ -93,7 +104,7 @@ def _view(source: Opened, name: str) -> ColumnView:
         return ColumnView(name, "unclear", 0, 0, "look at it", str(problem))
     distinct = _distinct(array)
     try:
-        column = encode(name, source.without_codes(name))
+        column = encode(name, source.without_codes(name), source.origin.kind_of(name))
     except MicroaggError as problem:
         return ColumnView(name, "unclear", distinct, array.null_count, "look at it", str(problem))
     missing = array.null_count if column.missing is None else int(column.missing.sum())
@@ -102,7 +113,7 @@ def _view(source: Opened, name: str) -> ColumnView:
 
 
 def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, str]:
-    words = re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    words = words_of(name)
     unique = present > 1 and distinct >= _MOSTLY_UNIQUE * present
     text, whole, real = map(column.traits.is_default_for, (pa.string(), pa.int64(), pa.float64()))
     if distinct <= 1:
@@ -118,7 +129,7 @@ def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, s
         return "quasi-identifier", "others often know it"
     if _named(words, "identifier") and not column.numeric:
         return "identifier", "it is named like an identifier"
-    if real or (column.numeric and distinct > _FEW_VALUES):
+    if real or (column.numeric and distinct > FEW):
         return "quasi-identifier", "numbers with many values single people out"
     return "other", "few values, and nothing in its name"
 

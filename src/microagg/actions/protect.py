@@ -118,7 +118,7 @@ def release_by(
         kept, _ = survey.kept.result()
         notes = (
             *engine.notes,
-            *notes_on(plan, profile.dominance, kept, engine.origin),
+            *notes_on(plan, profile, kept, engine.origin),
             *giveaways(plan, kept, engine.origin),
             *public_notes(plan.recipe),
         )

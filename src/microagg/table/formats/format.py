@@ -186,6 +186,10 @@ class Format:
         """A column, missing also where it holds codes that its file declares to be missing."""
         return column
 
+    def kind_of(self, name: str, layout: Any) -> str | None:
+        """The kind that a file says its column is of, if it says so."""
+        return None
+
     def exported(
         self, table: pa.Table, path: Path | None, reading: Reading, layout: Any
     ) -> pa.Table:
