@@ -1,9 +1,18 @@
 """Several ways to protect one table, judged side by side: what the page about them says."""
 
+import csv
+import io
+import re
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from microagg.table.frames import pandas_of
+
+_SHOWN = (
+    "asked", "method", "k", "groups", "information_loss", "risk", "risk_and_loss", "seconds"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -11,8 +20,8 @@ class Choice:
     """One method with one k, judged.
 
     risk: percent of records that an intruder who knows the originals is expected to link to
-    themselves. method is the one used where "auto" was asked. scoring_index: None where no column
-    has distances.
+    themselves. groups: the equivalence classes of what is published. method is the one used where
+    "auto" was asked. scoring_index: None where no column has distances.
     """
 
     asked: str
@@ -34,6 +43,15 @@ class Choice:
         """Loss and risk: the lower both, the better."""
         return self.information_loss, self.risk
 
+    @property
+    def risk_and_loss(self) -> float:
+        """The figure by which one is recommended: the sum of both."""
+        return self.information_loss + self.risk
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "risk_and_loss": self.risk_and_loss}
+
     def beats(self, other: "Choice") -> bool:
         """Whether it is nowhere worse and somewhere better."""
         (loss, risk), (their_loss, their_risk) = self.place, other.place
@@ -52,10 +70,56 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        return {
+            **asdict(self),
+            "choices": [choice.to_dict() for choice in self.choices],
+            "recommended": self.recommended.to_dict(),
+        }
+
+    def to_frame(self) -> Any:
+        """The figures as a pandas table, a row for each choice."""
+        rows = [choice.to_dict() for choice in self.choices]
+        return pandas_of({name: [row[name] for row in rows] for name in _SHOWN})
+
+    def to_csv(self) -> str:
+        """The same as the text of a CSV file."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, _SHOWN, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(choice.to_dict() for choice in self.choices)
+        return text.getvalue()
+
+    def to_latex(self) -> str:
+        """The same as a table of LaTeX."""
+        rows = [
+            (
+                _told_in_latex(choice.asked),
+                _told_in_latex(choice.method),
+                *map(str, (choice.k, choice.groups)),
+                *(f"{getattr(choice, name):.2f}" for name in _SHOWN[4:]),
+            )
+            for choice in self.choices
+        ]
+        lines = [" & ".join(row) + r" \\" for row in (map(_told_in_latex, _SHOWN), *rows)]
+        return "\n".join(
+            [
+                rf"\begin{{tabular}}{{ll{'r' * (len(_SHOWN) - 2)}}}",
+                r"\hline",
+                lines[0],
+                r"\hline",
+                *lines[1:],
+                r"\hline",
+                r"\end{tabular}",
+            ]
+        )
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a page with the table and a map of risk and loss, one HTML file."""
         from microagg.report.page import write
 
         write(self, Path(path))
+
+
+def _told_in_latex(text: str) -> str:
+    """Text in which no letter is a command."""
+    return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("\\", "/")).replace("~", "-")

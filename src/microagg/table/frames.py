@@ -10,10 +10,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.errors import InputError
+from microagg.base.errors import InputError, OptionError
 from microagg.base.recipe import Recipe
 from microagg.table.checks import check_names, check_rows, trimmed
 from microagg.table.metadata import only, released_schema
+
+
+def pandas_of(columns: Mapping[str, list[Any]]) -> Any:
+    """A pandas table of plain columns."""
+    try:
+        import pandas
+    except ImportError:
+        raise OptionError("a data frame needs the package pandas: pip install pandas") from None
+    return pandas.DataFrame(columns)
 
 
 class Frame:
