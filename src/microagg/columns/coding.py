@@ -91,7 +91,8 @@ class Observed:
             rows=self.rows,
             missing=self.missing,
             place=place,
-            decimals=self._digits.decimals,
+            # Whole numbers that somebody declares continuous are to have means with a fraction.
+            decimals=self._digits.decimals or None,
             few=few if few and is_few(len(few), self.rows - self.missing) else None,
         )
 
