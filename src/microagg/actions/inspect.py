@@ -1,7 +1,7 @@
 """A look at a table before anything is done: columns, kinds, and roles they might have."""
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from microagg.base.errors import MicroaggError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
+from microagg.base.showing import Rows, Showing
 from microagg.columns.coded import Coded, encode
 from microagg.columns.digits import FEW, ask_about_codes, is_few, may_be_codes, words_of
 from microagg.table.classes import count_classes
@@ -47,8 +48,8 @@ class ColumnView:
     reason: str
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Showing):
     """A table looked at. `unique` counts records that nobody else shares the suggested
     quasi-identifiers with; each of them could be recognised by these. `kinds` proposes how to treat
     quasi-identifiers that may be codes."""
@@ -59,6 +60,13 @@ class Inspection:
     unique: int | None
     notes: tuple[str, ...]
     kinds: dict[str, str]
+
+    def _told(self) -> dict[str, object]:
+        return {"rows": self.rows, "columns": len(self.columns), "unique": self.unique}
+
+    def _rows(self) -> Rows:
+        headings = ("column", "kind", "values", "missing", "suggested role", "because")
+        return headings, [tuple(map(str, astuple(column))) for column in self.columns]
 
     def names(self, role: str) -> list[str]:
         """The columns for which a role is suggested."""

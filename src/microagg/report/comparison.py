@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from microagg.base.showing import Rows, Showing
 from microagg.table.frames import pandas_of
 
 _SHOWN = (
@@ -58,8 +59,8 @@ class Choice:
         return loss <= their_loss and risk <= their_risk and self.place != other.place
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Showing):
     """Choices, and which one to take, in words."""
 
     source: str
@@ -76,6 +77,23 @@ class Comparison:
             "recommended": self.recommended.to_dict(),
         }
 
+    def _told(self) -> dict[str, object]:
+        return {
+            "recommended": self.recommended.label,
+            "risk_and_loss": f"{self.recommended.risk_and_loss:.2f}",
+            "choices": len(self.choices),
+        }
+
+    def _rows(self) -> Rows:
+        rows = [
+            (
+                *(str(getattr(choice, name)) for name in _SHOWN[:4]),
+                *(f"{getattr(choice, name):.2f}" for name in _SHOWN[4:]),
+            )
+            for choice in self.choices
+        ]
+        return _SHOWN, rows
+
     def to_frame(self) -> Any:
         """The figures as a pandas table, a row for each choice."""
         rows = [choice.to_dict() for choice in self.choices]
@@ -91,16 +109,8 @@ class Comparison:
 
     def to_latex(self) -> str:
         """The same as a table of LaTeX."""
-        rows = [
-            (
-                _told_in_latex(choice.asked),
-                _told_in_latex(choice.method),
-                *map(str, (choice.k, choice.groups)),
-                *(f"{getattr(choice, name):.2f}" for name in _SHOWN[4:]),
-            )
-            for choice in self.choices
-        ]
-        lines = [" & ".join(row) + r" \\" for row in (map(_told_in_latex, _SHOWN), *rows)]
+        headings, rows = self._rows()
+        lines = [" & ".join(map(_told_in_latex, row)) + r" \\" for row in (headings, *rows)]
         return "\n".join(
             [
                 rf"\begin{{tabular}}{{ll{'r' * (len(_SHOWN) - 2)}}}",

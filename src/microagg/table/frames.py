@@ -16,6 +16,14 @@ from microagg.table.checks import check_names, check_rows, trimmed
 from microagg.table.metadata import only, released_schema
 
 
+def head_of(table: Any, rows: int) -> pa.Table:
+    """The first rows of a table or an Arrow dataset."""
+    if hasattr(table, "scanner"):
+        return table.head(rows)
+    frame = Frame(table.head(rows) if hasattr(table, "head") else table.slice(0, rows))
+    return pa.table([frame.column(name) for name in frame.names], frame.names)
+
+
 def pandas_of(columns: Mapping[str, list[Any]]) -> Any:
     """A pandas table of plain columns."""
     try:
