@@ -9,6 +9,7 @@ from microagg.aggregation.values import find_aggregate
 from microagg.base.recipe import Recipe
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
+from microagg.grouping.methods import GIVEN
 from microagg.measure.figures import FIGURES, Figure
 from microagg.report.story import Story
 
@@ -44,7 +45,7 @@ def story_of(release: "Release", *, public: bool) -> Story:
         notes=certificate.notes if public else (*release.record.notes, *measured_notes),
         certificate=_certificate_rows(release, public),
         recipe=recipe.to_toml(public=public),
-        reproduce="" if public else _command(release),
+        reproduce="" if public or recipe.method == GIVEN else _command(release),
         software=f"microagg {certificate.version}",
         made=certificate.made,
     )
