@@ -176,4 +176,4 @@ def _understood(array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Arra
     present = without_missing(array, reading.missing_values)
     if present.null_count == len(present):
         return present
-    return understand(present, layout.decimal)[2]
+    return understand(present, layout.decimal, reading.date_format)[2]

@@ -20,6 +20,7 @@ import pyarrow.csv as arrow_csv
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import check_names
+from microagg.table.formats.csv.dates import find_dates
 from microagg.table.formats.format import Piped
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -59,13 +60,16 @@ class ColumnLayout:
     """How the values of one column are written.
 
     missing: where there is none. booleans: true, false. separator: between date and time.
-    zone: what follows the time, as written.
+    zone: what follows the time, as written. date: the form of dates, where it is not that of ISO
+    8601; padded: days and months have two digits.
     """
 
     missing: str = ""
     booleans: tuple[str, str] = ("true", "false")
     separator: str = " "
     zone: str = ""
+    date: str = ""
+    padded: bool = True
 
 
 @dataclass(frozen=True)
@@ -252,7 +256,9 @@ def _column_names(file_name: str, header: str, delimiter: str) -> list[str]:
     return list(names)
 
 
-def understand(text: pa.Array, decimal: str) -> tuple[Converter, ColumnLayout, pa.Array]:
+def understand(
+    text: pa.Array, decimal: str, date_format: str | None = None
+) -> tuple[Converter, ColumnLayout, pa.Array]:
     """What these fields are, how they are written, and what they say; one is not missing."""
     example = text.drop_null()[0].as_py()
     for kind in (_numbers, _booleans, _dates, _moments):
@@ -263,7 +269,11 @@ def understand(text: pa.Array, decimal: str) -> tuple[Converter, ColumnLayout, p
                 return convert, layout, convert(text)
             except pa.ArrowInvalid:
                 continue
-    return as_it_is, ColumnLayout(), text
+    try:
+        convert, form, padded = find_dates(example, text, date_format)
+    except pa.ArrowInvalid:
+        return as_it_is, ColumnLayout(), text
+    return convert, ColumnLayout(date=form, padded=padded), convert(text)
 
 
 def without_missing(text: pa.Array, missing_values: Sequence[str]) -> pa.Array:

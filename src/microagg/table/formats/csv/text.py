@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
 from microagg.table.checks import characters, plain
+from microagg.table.formats.csv.dates import as_written
 from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout, zone_name
 
 _ROWS = 1 << 16
@@ -80,6 +81,8 @@ def _text(values: pa.Array, style: ColumnLayout, decimal: str) -> pa.Array:
         text = _moment_text(values, style)
     elif pa.types.is_floating(kind):
         text = _float_text(values)
+    elif pa.types.is_date32(kind) and style.date:
+        text = as_written(values, style.date, style.padded)
     else:
         text = pc.cast(values, pa.large_string())
     if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
