@@ -184,7 +184,13 @@ def put_stats(path):
         )
 
 
-PUT = {"csv": put_csv, "arrow": put_arrow, "excel": put_excel, "stats": put_stats}
+PUT = {
+    "csv": put_csv,
+    "arrow": put_arrow,
+    "excel": put_excel,
+    "stats": put_stats,
+    "jsonl": put_csv,
+}
 
 
 def put_database(folder):
@@ -235,6 +241,7 @@ ALL_OF = {
     "arrow": all_of_arrow,
     "excel": all_of_excel,
     "stats": all_of_stats,
+    "jsonl": lambda _: (),
     "database": lambda _: (),
 }
 

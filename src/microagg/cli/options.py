@@ -19,8 +19,8 @@ Command = Callable[..., None]
 Source = Annotated[
     str,
     typer.Argument(
-        help="A file (CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS), a folder of Parquet files, "
-        "the URL of a database table "
+        help="A file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS), a folder of "
+        "Parquet files, the URL of a database table "
         "(sqlite:///survey.db#people), or - for standard input.",
         show_default=False,
     ),

@@ -41,6 +41,10 @@ class Frame:
 
     def __init__(self, native: Any, named: Collection[str] = ()) -> None:
         """named: columns that somebody asks for; an index of pandas with such a name is one."""
+        if isinstance(native, pa.RecordBatchReader):
+            native = native.read_all()
+        elif isinstance(native, pa.RecordBatch):
+            native = pa.Table.from_batches([native])
         try:
             self._frame = nw.from_native(native, eager_only=True)
         except TypeError:

@@ -9,11 +9,12 @@ from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import Database
 from microagg.table.formats.excel import Excel
 from microagg.table.formats.format import STANDARD_STREAM, Format
+from microagg.table.formats.jsonl import JsonLines
 from microagg.table.formats.stats import Stats
 
 # Their modules are light: what a format needs from other packages is imported when it is used.
 FORMATS: dict[str, Format] = {
-    each.name: each for each in (Csv(), Arrow(), Excel(), Stats(), Database())
+    each.name: each for each in (Csv(), Arrow(), Excel(), Stats(), JsonLines(), Database())
 }
 
 
