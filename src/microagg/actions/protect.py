@@ -2,6 +2,7 @@
 
 import os
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
@@ -121,7 +122,9 @@ def release_by(
         counts = [*counts_for(plan.recipe)]
         if measures:
             counts += map(disclosure, plan.recipe.confidential)
-        wanted = Wanted(survey.secrets(), tuple({count.key: count for count in counts}.values()))
+        # They go with the release, so they know the input only as far as it does.
+        secrets = tuple(replace(each, origin=engine.origin) for each in survey.secrets())
+        wanted = Wanted(secrets, tuple({count.key: count for count in counts}.values()))
         kept, _ = survey.kept.result()
         notes = (
             *engine.notes,

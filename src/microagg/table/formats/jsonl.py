@@ -56,7 +56,7 @@ class JsonLines(Format):
         try:
             with path.open(encoding="utf-8-sig") as lines:
                 for line in lines:
-                    number += 1  # noqa: SIM113
+                    number += 1
                     if line.strip():
                         _add(columns, row, json.loads(line, parse_constant=_refuse))
                         row += 1
