@@ -2,10 +2,10 @@
 
 import shlex
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.aggregation.values import find_aggregate
+from microagg.base.files import suffix_of
 from microagg.base.recipe import Recipe
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
@@ -207,5 +207,5 @@ def _command(release: "Release") -> str:
     record = " --record record.json" if release.recipe.row_order == "shuffled" else ""
     return (
         f"microagg protect {shlex.quote(release.origin.name)} --recipe recipe.toml "
-        f"--engine {release.engine} -o release{Path(release.origin.name).suffix or '.csv'}{record}"
+        f"--engine {release.engine} -o release{suffix_of(release.origin.name) or '.csv'}{record}"
     )

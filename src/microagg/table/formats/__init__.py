@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from microagg.base.errors import OptionError
+from microagg.base.files import suffix_of
 from microagg.table.formats.arrow import Arrow
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import Database
@@ -25,7 +26,7 @@ def format_of(address: str) -> Format:
     for each in FORMATS.values():
         if each.in_folders if folder else each.holds(address):
             return each
-    suffix = Path(address).suffix.lower()
+    suffix = suffix_of(address).lower()
     suffixes = [suffix for each in FORMATS.values() for suffix in each.suffixes]
     raise OptionError(
         f"{Path(address).name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
@@ -47,7 +48,7 @@ def format_in_parts(address: str, doing: str) -> Format:
 
 def check_writable(address: str) -> None:
     """Refuse a file whose format can be read but not written."""
-    suffix = Path(address).suffix.lower()
+    suffix = suffix_of(address).lower()
     instead = format_of(address).only_read.get(suffix)
     if instead is not None:
         raise OptionError(f"{suffix} files can be read but not written; write {instead} instead")

@@ -28,6 +28,7 @@ from microagg.table.formats.csv.layout import (
     Outline,
     as_it_is,
     common_type,
+    open_bytes,
     understand,
     without_missing,
 )
@@ -59,7 +60,7 @@ def blocks(
         )
         return "error"
 
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         stream = _Utf8Stream(file, plan, f"\n{end}\n".encode())
         try:
             reader = arrow_csv.open_csv(
