@@ -7,7 +7,7 @@ import pytest
 import microagg
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.measure.evidence import Evidence
-from microagg.measure.figures import judge
+from microagg.measure.figures import FIGURES, judge
 from microagg.measure.linkage import Records
 from microagg.measure.statistics import paired
 from tests.measure.test_anonymity import counts_of
@@ -311,3 +311,52 @@ def test_plain_data():
     assert told["rows"] == {"original": 36, "released": 36}
     assert told["k"]["found"] >= 3
     assert set(told["percent_changed"]) == {*NUMBERS, "city", "level"}
+
+
+def test_what_stands_beside_a_release_says_how_to_judge_it(tmp_path):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 80),
+            "region": rng.integers(1, 9, 80),
+            "grade": np.array(["low", "mid", "top"])[rng.integers(0, 3, 80)],
+            "illness": np.array(["x", "y"])[rng.integers(0, 2, 80)],
+        }
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    release = microagg.protect(
+        tmp_path / "t.csv",
+        k=4,
+        quasi_identifiers=["age", "region", "grade"],
+        confidential=["illness"],
+        kinds={"region": "nominal"},
+        orders={"grade": ["low", "mid", "top"]},
+        row_order="kept",
+    )
+    certificate = release.write(tmp_path / "r.csv")
+    release.recipe.write(tmp_path / "recipe.toml")
+
+    def judged(**settings):
+        return microagg.assess(tmp_path / "t.csv", tmp_path / "r.csv", **settings)
+
+    found = judged()
+    assert found.information_loss == pytest.approx(release.record.information_loss)
+    assert round(found.information_loss, 2) == certificate.information_loss
+    assert found.classes == certificate.groups
+    assert found.columns == ("age", "region", "grade")
+    assert found.confidential.keys() == {"illness"}
+    # What is said goes before what stands beside.
+    assert judged(quasi_identifiers=["age"]).columns == ("age",)
+    assert judged(kinds={"region": "integer"}).information_loss != found.information_loss
+    # The certificate alone knows kinds, but not the order of categories, which is not published.
+    (tmp_path / "r.csv.record.json").unlink()
+    orders = {"grade": ["low", "mid", "top"]}
+    assert judged(orders=orders).information_loss == pytest.approx(found.information_loss)
+    (tmp_path / "r.csv.certificate.json").unlink()
+    assert judged(orders=orders).information_loss != pytest.approx(found.information_loss)
+    again = judged(recipe=tmp_path / "recipe.toml")
+    assert again.information_loss == pytest.approx(found.information_loss)
+
+
+def test_one_figure_is_called_information_loss():
+    assert not [each.title for each in FIGURES if each.title.startswith("Information loss")]

@@ -1,9 +1,13 @@
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import microagg
+from microagg.actions.compare import recommend
 from microagg.base.errors import OptionError
+from microagg.report.comparison import Choice
 
 
 @pytest.fixture
@@ -73,3 +77,49 @@ def test_an_ordering_is_made_once_for_all_k(monkeypatch):
         )
         assert choice.information_loss == alone.record.information_loss
         assert choice.groups == alone.partition.n_groups
+
+
+def test_groups_are_counted_on_the_release():
+    # Whole means of neighbouring groups fall together.
+    table = pd.DataFrame({"x": np.arange(60) % 4})
+    found = microagg.compare(table, [3], ["mdav"], quasi_identifiers="x", kinds={"x": "integer"})
+    release = microagg.protect(
+        table, k=3, method="mdav", quasi_identifiers="x", kinds={"x": "integer"}
+    )
+    assert found.choices[0].groups == release.certificate.groups < release.partition.n_groups
+
+
+def test_the_figure_that_decides_is_shown(table, tmp_path):
+    found = microagg.compare(table, [2, 5], ["mdav", "zscore"], quasi_identifiers=["x", "y"])
+    best = found.recommended
+    assert best.risk_and_loss == best.risk + best.information_loss
+    assert best.risk_and_loss == min(each.risk_and_loss for each in found.choices)
+    assert f"{best.risk_and_loss:.2f}" in found.recommendation[-1]
+    found.report(tmp_path / "page.html")
+    assert "risk and loss" in (tmp_path / "page.html").read_text()
+    assert found.to_dict()["choices"][0]["risk_and_loss"] == found.choices[0].risk_and_loss
+
+
+def test_a_comparison_as_a_table(table):
+    found = microagg.compare(table, [2, 5], ["mdav", "zscore"], quasi_identifiers=["x", "y"])
+    frame = found.to_frame()
+    assert frame["risk_and_loss"].tolist() == [each.risk_and_loss for each in found.choices]
+    again = pd.read_csv(io.StringIO(found.to_csv()))
+    pd.testing.assert_frame_equal(again, frame, check_dtype=False)
+    lines = found.to_latex().splitlines()
+    assert lines[0] == r"\begin{tabular}{llrrrrrr}"
+    assert r"risk\_and\_loss" in lines[2]
+    assert sum(line.startswith(("mdav & ", "zscore & ")) for line in lines) == 4
+
+
+def test_time_counts_where_it_is_much_and_gains_little():
+    def choice(method, loss, seconds):
+        return Choice(method, method, 5, 9, loss, 1.0, None, seconds)
+
+    slow, quick, poor = choice("best", 4.0, 60.0), choice("mdav", 4.05, 1.0), choice("z", 6.0, 0.1)
+    found, words = recommend([slow, quick, poor])
+    assert found == quick
+    assert "60" in words[-1]
+    # A second is nothing to wait for, nor is what gains much too slow.
+    assert recommend([choice("best", 4.0, 0.9), choice("mdav", 4.05, 0.01)])[0].asked == "best"
+    assert recommend([slow, poor])[0] == slow

@@ -54,3 +54,14 @@ def means(column, labels):
         if present.size:
             published[rows] = present.mean()
     return published
+
+
+def are_means(published, column, labels):
+    """Whether records show the means of their groups, to the decimals that the column has, where
+    these are so few that somebody wrote them down."""
+    texts = [repr(value) for value in column.to_pylist() if value is not None]
+    places = max(len(text.partition(".")[2]) for text in texts)
+    short = (published == published.round(places)) | (places > 5)
+    middle = means(column, labels)
+    near = np.abs(published - middle) <= 0.5 * 10.0**-places + 1e-12 * np.abs(middle)
+    return bool((near & short | np.isnan(published) & np.isnan(middle)).all())

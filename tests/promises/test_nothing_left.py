@@ -184,7 +184,13 @@ def put_stats(path):
         )
 
 
-PUT = {"csv": put_csv, "arrow": put_arrow, "excel": put_excel, "stats": put_stats}
+PUT = {
+    "csv": put_csv,
+    "arrow": put_arrow,
+    "excel": put_excel,
+    "stats": put_stats,
+    "jsonl": put_csv,
+}
 
 
 def put_database(folder):
@@ -211,6 +217,11 @@ def all_of_arrow(path):
     yield pickle.dumps(table)
 
 
+def all_of_csv(path):
+    with pa.input_stream(path) as file:
+        yield file.read()
+
+
 def all_of_excel(path):
     with zipfile.ZipFile(path) as parts:
         for part in parts.namelist():
@@ -231,10 +242,11 @@ def all_of_stats(path):
 
 
 ALL_OF = {
-    "csv": lambda _: (),
+    "csv": all_of_csv,
     "arrow": all_of_arrow,
     "excel": all_of_excel,
     "stats": all_of_stats,
+    "jsonl": lambda _: (),
     "database": lambda _: (),
 }
 

@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import decimal
+import gzip
 import io
 import time
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import microagg
 from microagg.base.errors import InputError
 from microagg.base.reading import MISSING_VALUES, Reading
 from microagg.table.formats.csv import Csv
@@ -406,3 +408,38 @@ def test_slices_and_many_batches_are_written_whole(written):
     table = pa.table({"a": values, "t": [f'"{i}' for i in values]}).slice(1000, 140_000)
     again = CSV.read(written(table), Reading(), ["a"]).table
     assert again.equals(table)
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".csv.zst", ".tsv.gz"])
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_compressed_files_in_and_out(tmp_path, suffix, engine):
+    ages = np.random.default_rng(0).integers(18, 90, 90)
+    sign = "\t" if "tsv" in suffix else ";"
+    lines = [f"age{sign}note", *(f"{age}{sign}x,y" for age in ages)]
+    source, target = tmp_path / f"t{suffix}", tmp_path / f"r{suffix}"
+    with pa.output_stream(source) as file:
+        file.write("\r\n".join(lines).encode())
+    settings = {"k": 3, "quasi_identifiers": "age", "engine": engine}
+    with microagg.protect(source, **settings) as release:
+        assert release.write(target).passed
+        release.write(tmp_path / "plain.csv")
+    with pa.input_stream(target) as file:
+        content = file.read()
+    assert len(content) > target.stat().st_size
+    assert content.startswith(f"age{sign}note\r\n".encode())
+    if sign == ";":
+        assert content == (tmp_path / "plain.csv").read_bytes()
+    # The record knows it as it lies there.
+    found = microagg.assess(source, target, record=f"{target}.record.json")
+    assert found.k_found >= 3
+
+
+def test_gzip_is_what_others_read(tmp_path):
+    CSV.write(pa.table({"x": [1, 2]}), tmp_path / "t.csv.gz", None)
+    assert gzip.decompress((tmp_path / "t.csv.gz").read_bytes()) == b"x\n1\n2\n"
+    (tmp_path / "u.csv.gz").write_bytes(gzip.compress(b"x\n1\n2\n"))
+    assert CSV.read(tmp_path / "u.csv.gz", Reading()).table["x"].to_pylist() == [1, 2]
+    for content in (b"x\n1\n", gzip.compress(b"x\n" + bytes(range(48, 58)) * 999)[:-20]):
+        (tmp_path / "u.csv.gz").write_bytes(content)
+        with pytest.raises(InputError, match=r"u\.csv\.gz is damaged"):
+            CSV.read(tmp_path / "u.csv.gz", Reading())

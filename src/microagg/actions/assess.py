@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.errors import InputError, OptionError
+from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
+from microagg.base.recipe import Recipe
 from microagg.base.record import Record, order_key
 from microagg.columns.coded import Coded, encode
 from microagg.columns.secrets import ObservedSecret
@@ -32,8 +33,9 @@ def assess(
     original: Any,
     released: Any,
     *,
+    recipe: Recipe | str | os.PathLike[str] | None = None,
     quasi_identifiers: Sequence[str] | None = None,
-    confidential: Sequence[str] = (),
+    confidential: Sequence[str] | None = None,
     key: str | None = None,
     record: Record | str | os.PathLike[str] | None = None,
     known: Sequence[str] | None = None,
@@ -50,7 +52,9 @@ def assess(
     """Judge a release, also one made by another tool.
 
     original, released: whatever `protect` takes.
-    quasi_identifiers: columns others may know; if not given, those that the release changed.
+    recipe: says which columns have which role and kind; if not given, the record or the certificate
+    that stands beside the release, if any. What is named here goes before.
+    quasi_identifiers: columns others may know; if nothing says so, those that the release changed.
     confidential: columns whose diversity among records that look alike is measured.
     key: a column in both that says which record is which; record: that of the release, which says
     in which order it was written. Without either rows are paired in order.
@@ -59,8 +63,14 @@ def assess(
     deviation. distance, importance, relative: as in `microagg.measure.interval.satisfaction`; with
     alpha, of proximity centroids, also what somebody guesses who knows how these are made.
     """
-    settings = Reading(**(reading or {}))
-    confidential = _as_list(confidential)
+    told = _recipe(recipe, record, released)
+    settings = Reading() if told is None else told.reading
+    settings = settings if reading is None else Reading(**reading)
+    if told is not None:
+        quasi_identifiers = quasi_identifiers or told.quasi_identifiers
+        confidential = told.confidential if confidential is None else confidential
+        kinds, orders = {**told.kinds, **(kinds or {})}, {**told.orders, **(orders or {})}
+    confidential = _as_list(confidential or ())
     named = [*_as_list(quasi_identifiers or ()), *confidential, *(() if key is None else (key,))]
     with watch("reading", progress) as advance:
         before = open_table(original, settings, None, lambda share: advance(share / 2), named)
@@ -106,7 +116,7 @@ class _Tables:
 
     def column(self, name: str) -> tuple[pa.Array, pa.Array]:
         """A column before and after, row by row and of one type."""
-        one, other = self.before.frame.column(name), self.after.frame.column(name)
+        one, other = self.before.without_codes(name), self.after.without_codes(name)
         if self.rows is not None:
             one = one.take(pa.array(self.rows))
         one, other = (
@@ -128,7 +138,11 @@ class _Tables:
     ) -> tuple[Coded, Coded]:
         """A column before and after as numbers: coded together, so that codes mean the same."""
         one, other = self.column(name)
-        if kind is None and order is None:
+        if order is not None:
+            kind = "ordinal"
+        elif kind is None:
+            kind = self.before.origin.kind_of(name)
+        if kind in (None, "ordinal") and order is None:
             order = _order_of(self.before.frame.column(name), other)
         both = encode(
             name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
@@ -170,12 +184,33 @@ def _pairs(
 
 def _is_shuffled(released: Path | None) -> bool:
     """Whether what stands beside a release says that its rows were shuffled."""
-    for path in () if released is None else (certificate_path(released), record_path(released)):
+    return any(told.get("row_order") == "shuffled" for told in _beside(released))
+
+
+def _beside(released: Path | None) -> Iterator[dict[str, Any]]:
+    """What record and certificate say that stand beside a release, as far as they can be read."""
+    for path in () if released is None else (record_path(released), certificate_path(released)):
         with suppress(OSError, ValueError):
             told = json.loads(path.read_bytes())
-            if isinstance(told, dict) and told.get("row_order") == "shuffled":
-                return True
-    return False
+            if isinstance(told, dict):
+                yield told
+
+
+def _recipe(
+    recipe: Recipe | str | os.PathLike[str] | None,
+    record: Record | str | os.PathLike[str] | None,
+    released: Any,
+) -> Recipe | None:
+    """The recipe of a release: the one given, that of its record, or what stands beside it."""
+    if recipe is not None:
+        return recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
+    if record is not None:
+        return Recipe(**(record if isinstance(record, Record) else Record.read(record)).recipe)
+    # A database has nothing beside it, nor has a frame.
+    for told in _beside(Path(released) if isinstance(released, str | os.PathLike) else None):
+        with suppress(MicroaggError, TypeError):
+            return Recipe(**told["recipe"]) if "recipe" in told else None
+    return None
 
 
 def _rows_by_key(before: Opened, after: Opened, key: str) -> NDArray[np.int64]:

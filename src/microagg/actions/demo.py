@@ -30,12 +30,14 @@ def run(
     """Invent patients, protect them, write everything and show what changed."""
     check_seed(seed)
     check_k(k, records)
-    recipe = Recipe(
-        k=k,
-        quasi_identifiers=QUASI_IDENTIFIERS,
-        confidential=CONFIDENTIAL,
-        identifiers=IDENTIFIERS,
-        decimals=2,
+    recipe = Recipe.from_settings(
+        {
+            "k": k,
+            "quasi_identifiers": QUASI_IDENTIFIERS,
+            "confidential": CONFIDENTIAL,
+            "identifiers": IDENTIFIERS,
+            "decimals": 2,
+        }
     )
     original = folder / "patients.csv"
     _write(original, patients(records, seed))

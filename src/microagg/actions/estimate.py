@@ -200,7 +200,7 @@ def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
 
 def _trial(sample: NDArray[np.float64], k: int, how: How) -> float:
     """How long a sample takes; where that is too long, judged by the share that was done."""
-    compiled, started = seconds_compiling(), time.perf_counter()
+    compiled, started, done = seconds_compiling(), time.perf_counter(), 1.0
 
     def took() -> float:
         return time.perf_counter() - started - (seconds_compiling() - compiled)
@@ -211,7 +211,6 @@ def _trial(sample: NDArray[np.float64], k: int, how: How) -> float:
         if share > 0.0 and took() > _PATIENCE:
             raise _EnoughError
 
-    done = 1.0
     try:
         partition_units(sample, k, how, advance=advance)
     except _EnoughError:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 from microagg.base.errors import MicroaggError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
+from microagg.base.showing import Rows, Showing
 from microagg.columns.coded import Coded, encode
+from microagg.columns.digits import FEW, ask_about_codes, is_few, may_be_codes, words_of
 from microagg.table.classes import count_classes
 from microagg.table.opening import Opened, open_table
 
@@ -39,7 +41,6 @@ _WEIGHTS = (
     r"\b(sampl|survey|design|final|base|person|household|replicate|calibrat)\w* (weight|wt|wgt)\b"
 )
 _MOSTLY_UNIQUE = 0.9
-_FEW_VALUES = 20
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,13 @@ class ColumnView:
     reason: str
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Showing):
     """A table looked at.
 
     unique: how many records nobody else shares the suggested quasi-identifiers with; each of them
-    could be recognised by these. address: where the table is, as given but for user and password.
+    could be recognised by these. kinds: proposals for quasi-identifiers that may be codes.
+    address: where the table is, as given but for user and password.
     """
 
     source: str
@@ -67,7 +69,15 @@ class Inspection:
     columns: tuple[ColumnView, ...]
     unique: int | None
     notes: tuple[str, ...]
+    kinds: dict[str, str]
     address: str = ""
+
+    def _told(self) -> dict[str, object]:
+        return {"rows": self.rows, "columns": len(self.columns), "unique": self.unique}
+
+    def _rows(self) -> Rows:
+        headings = ("column", "kind", "values", "missing", "suggested role", "because")
+        return headings, [tuple(map(str, astuple(column))) for column in self.columns]
 
     def names(self, role: str) -> list[str]:
         """The columns for which a role is suggested."""
@@ -94,14 +104,23 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
     if known:
         arrays = {name: source.frame.column(name) for name in known}
         unique = count_classes(pa.table(arrays), known).unique
+    rows, origin = source.frame.rows, source.origin
+    codes = [
+        each.name
+        for each in columns
+        if each.name in known
+        and origin.kind_of(each.name) is None
+        and may_be_codes(each.name, each.kind, is_few(each.distinct, rows - each.missing))
+    ]
     address = os.fspath(table) if isinstance(table, str | os.PathLike) else ""
     return Inspection(
-        source.origin.name,
-        source.frame.rows,
+        origin.name,
+        rows,
         columns,
         unique,
-        tuple(source.notes),
-        source.origin.format.without_password(address),
+        (*source.notes, *ask_about_codes(codes)),
+        dict.fromkeys(codes, "nominal"),
+        origin.format.without_password(address),
     )
 
 
@@ -112,7 +131,7 @@ def _view(source: Opened, name: str) -> ColumnView:
         return ColumnView(name, "unclear", 0, 0, "look at it", str(problem))
     distinct = _distinct(array)
     try:
-        column = encode(name, source.without_codes(name))
+        column = encode(name, source.without_codes(name), source.origin.kind_of(name))
     except MicroaggError as problem:
         return ColumnView(name, "unclear", distinct, array.null_count, "look at it", str(problem))
     missing = array.null_count if column.missing is None else int(column.missing.sum())
@@ -121,7 +140,7 @@ def _view(source: Opened, name: str) -> ColumnView:
 
 
 def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, str]:
-    words = re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    words = words_of(name)
     unique = present > 1 and distinct >= _MOSTLY_UNIQUE * present
     text, whole = map(column.traits.is_default_for, (pa.string(), pa.int64()))
     if distinct <= 1:
@@ -133,7 +152,7 @@ def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, s
         return "identifier", reason
     if unique and text:
         return "identifier", "nearly every record has its own text"
-    if (text or whole) and distinct > _FEW_VALUES and re.search(_IDS, words.strip()):
+    if (text or whole) and distinct > FEW and re.search(_IDS, words.strip()):
         return "identifier", "named like an identifier, though records share it (an entity?)"
     if _named(words, "confidential"):
         return "confidential", "it is named like something private"
@@ -141,7 +160,7 @@ def _role(name: str, column: Coded, distinct: int, present: int) -> tuple[str, s
         return "quasi-identifier", "others often know it"
     if _named(words, "identifier") and not column.numeric:
         return "identifier", "it is named like an identifier"
-    if column.numeric and distinct > _FEW_VALUES:
+    if column.numeric and distinct > FEW:
         return "quasi-identifier", "numbers with many values single people out"
     return "other", "few values, and nothing in its name"
 

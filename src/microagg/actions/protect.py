@@ -6,18 +6,22 @@ from datetime import UTC, datetime
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 import microagg
 from microagg.base.errors import OptionError
+from microagg.base.groups import Partition
 from microagg.base.progress import watch
 from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.base.record import Record, input_hmac, new_secret, order_key
+from microagg.engine.block import Given
 from microagg.engine.choosing import Where, choose_engine, refuse_large_cells
 from microagg.engine.counting import Wanted
 from microagg.engine.plan import Plan, make_plan
 from microagg.engine.profile import LINKED, Profile
 from microagg.engine.protocol import Engine
 from microagg.grouping.bound.lower_bound import lower_bound
+from microagg.grouping.methods import GIVEN
 from microagg.kernels.group_passes import group_scatter
 from microagg.measure.anonymity import disclosure
 from microagg.release.giveaways import giveaways
@@ -59,12 +63,15 @@ def protect(
     measures: judge risk and utility for the report: losses, classes and confidential columns on all
         records, the rest of up to 100,000 records on all, else on a sample.
     prove: spend up to so many seconds to prove how far from the least possible loss the groups are.
+    method: besides a name also groups of your own: a Partition of the rows, or a function of
+        points (n, m) and k that gives each record a label; in memory only.
     progress: show a bar: True always, False never, None when a terminal watches.
 
     The release has the same rows, without the identifiers; columns that nobody asked to protect are
     the same as before. Rows that are written are shuffled, see `row_order`. It never holds the
     original.
     """
+    given, settings = _given(settings)
     recipe = Recipe.from_settings(settings, recipe)
     where = Where(
         engine=engine,
@@ -76,7 +83,7 @@ def protect(
     )
     earlier = record if record is None or isinstance(record, Record) else Record.read(record)
     with watch("opening", progress) as advance:
-        opened = choose_engine(table, recipe, where, advance, prove)
+        opened = choose_engine(table, recipe, where, advance, prove, given)
     return release_by(
         opened, where, earlier=earlier, measures=measures, prove=prove, progress=progress
     )
@@ -119,7 +126,7 @@ def release_by(
         kept, _ = survey.kept.result()
         notes = (
             *engine.notes,
-            *notes_on(plan, profile.dominance, kept, engine.origin),
+            *notes_on(plan, profile, kept, engine.origin),
             *giveaways(plan, kept, engine.origin),
             *public_notes(plan.recipe),
         )
@@ -135,6 +142,24 @@ def release_by(
         release = Release(engine, plan, record, pages, assessment, wanted, progress)
         unless_done.pop_all()
     return release
+
+
+def _given(settings: Settings) -> tuple[Given, Settings]:
+    """What makes the groups if somebody brings them along, and the settings that say so."""
+    method: Any = settings.get("method", "")
+    if isinstance(method, str):
+        return None, settings
+    if not isinstance(method, Partition) and not callable(method):
+        raise OptionError(
+            "method must be a name, a Partition or a function of points and k, but an object of "
+            f"type {type(method).__name__} arrived"
+        )
+
+    def labels(points: NDArray[np.float64], k: int) -> ArrayLike:
+        made = method if isinstance(method, Partition) else method(points, k)
+        return made.labels if isinstance(made, Partition) else made
+
+    return labels, {**settings, "method": GIVEN}
 
 
 def _recorded(

@@ -7,6 +7,7 @@ from typing import Any
 from microagg.base.errors import PromiseError
 from microagg.base.files import write_json
 from microagg.base.record import losses
+from microagg.base.showing import Rows, Showing
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class Check:
     kept: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Certificate:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Certificate(Showing):
     """What a release promises and what was found when it was counted anew; made to be published.
 
     recipe is what may be published of it. k_found is the least number of records (of entities,
@@ -54,6 +55,20 @@ class Certificate:
     def passed(self) -> bool:
         """Whether every promise is kept."""
         return all(check.kept for check in self.checks)
+
+    def _told(self) -> dict[str, object]:
+        return {
+            "verdict": "passed" if self.passed else "failed",
+            "k_found": self.k_found,
+            "k_asked": self.k_asked,
+            "records": self.rows_released,
+            "groups": self.groups,
+            "information_loss": f"{self.information_loss:.2f} %",
+        }
+
+    def _rows(self) -> Rows:
+        kept = [(check.promise, "yes" if check.kept else "NO") for check in self.checks]
+        return ("promise", "kept"), kept
 
     def refuse_broken(self) -> None:
         """Refuse to publish a release that does not keep what it promises."""

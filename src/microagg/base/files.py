@@ -8,6 +8,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+# What suffixes mean that stand behind that of the file that was compressed.
+COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The suffix that tells a format: the last one, with the one before of a compressed file."""
+    *_, before, last = ("", "", *Path(path).suffixes)
+    return before + last if last.lower() in COMPRESSED else last
+
 
 @contextmanager
 def whole_path(path: Path, mode: int = 0o666) -> Iterator[Path]:
@@ -33,7 +42,7 @@ def whole_path(path: Path, mode: int = 0o666) -> Iterator[Path]:
 @contextmanager
 def _temporary(path: Path, prefix: str, mode: int) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=suffix_of(path))
     temporary = Path(name)
     try:
         os.close(handle)

@@ -7,11 +7,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.showing import Showing
 from microagg.kernels.group_passes import scatter_labels
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition(Showing):
     """Records divided into groups of at least k.
 
     `labels[i]` is the group, 0 to g - 1, of the record in row i of the input.
@@ -51,8 +52,7 @@ class Partition:
     def __len__(self) -> int:
         return self.labels.size
 
-    def __repr__(self) -> str:
-        return (
-            f"Partition(n={len(self)}, k={self.k}, n_groups={self.n_groups}, "
-            f"method={self.method!r})"
-        )
+    def _told(self) -> dict[str, object]:
+        return {
+            "n": len(self), "k": self.k, "n_groups": self.n_groups, "method": repr(self.method)
+        }  # fmt: skip

@@ -13,6 +13,9 @@ from microagg.base.errors import OptionError
 # What people write where a value is missing. An empty field always counts as one.
 MISSING_VALUES = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 
+# Day, month and year, each once, with one sign between them.
+_DATE_FORMAT = r"^(%d([-./ ])%m[-./ ]%Y|%m([-./ ])%d[-./ ]%Y|%Y([-./ ])%m[-./ ]%d)$"
+
 
 def _as_names(value: Any) -> Any:
     """One name may stand for a list of one; what lists several may be any sequence."""
@@ -61,6 +64,10 @@ class Reading(Model):
     encoding: str | None = Field(default=None, description="Of a text file; found out otherwise.")
     decimal: Literal[".", ","] | None = Field(
         default=None, description='"." or ","; found out otherwise.'
+    )
+    date_format: Annotated[str, Field(pattern=_DATE_FORMAT)] | None = Field(
+        default=None,
+        description="Of dates in a text file, such as %d/%m/%Y; found out otherwise.",
     )
     missing_values: Annotated[Names, texts.Spelled(texts.as_written)] = Field(
         default=MISSING_VALUES, description="Texts that mean missing, besides an empty field."

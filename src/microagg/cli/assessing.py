@@ -20,6 +20,10 @@ def assess(
         str, typer.Argument(help="The release, whoever made it.", show_default=False)
     ],
     *,
+    recipe: Annotated[
+        Path | None,
+        typer.Option(help="The recipe of the release; else what stands beside it tells roles."),
+    ] = None,
     key: Annotated[
         str | None, typer.Option(help="A column in both that says which record is which.")
     ] = None,
@@ -28,7 +32,11 @@ def assess(
     ] = None,
     quasi_identifiers: Annotated[
         list[str] | None,
-        typer.Option("-q", "--quasi-identifiers", help="Columns to judge; else those changed."),
+        typer.Option(
+            "-q",
+            "--quasi-identifiers",
+            help="Columns to judge; else the recipe's, or those changed.",
+        ),
     ] = None,
     confidential: Annotated[
         list[str] | None,
@@ -48,8 +56,9 @@ def assess(
     found = microagg.assess(
         original,
         release,
+        recipe=recipe,
         quasi_identifiers=_names(quasi_identifiers),
-        confidential=_names(confidential) or (),
+        confidential=_names(confidential),
         key=key,
         record=record,
         known=_names(known),

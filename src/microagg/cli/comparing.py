@@ -11,7 +11,7 @@ from microagg.base.recipe import Recipe
 from microagg.cli import options
 from microagg.cli.saying import say, say_json, say_table
 
-_FIGURES = ("k", "groups", "information loss %", "linkage %", "seconds")
+_FIGURES = ("k", "groups", "information loss %", "linkage %", "risk and loss", "seconds")
 
 
 @options.with_settings(without=("k", "method"))
@@ -66,6 +66,7 @@ def compare(
                 str(each.groups),
                 f"{each.information_loss:.2f}",
                 f"{each.risk:.2f}",
+                f"{each.risk_and_loss:.2f}",
                 f"{each.seconds:.2f}",
             )
             for each in found.choices

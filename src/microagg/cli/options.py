@@ -23,8 +23,8 @@ _FORMS = {"[...]": "low<middle<high", "(low, high)": "low:high"}
 Source = Annotated[
     str,
     typer.Argument(
-        help="A file (CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS), a folder of Parquet files, "
-        "the URL of a database table "
+        help="A file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS), a folder of "
+        "Parquet files, the URL of a database table "
         "(sqlite:///survey.db#people), or - for standard input.",
         show_default=False,
     ),

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
+from microagg.columns.digits import Digits
 from microagg.columns.kinds import find, kind_for
 from microagg.columns.kinds.kind import Kind
 from microagg.columns.points import Corners, Scores
@@ -29,6 +30,7 @@ class Coded:
     text: the type of the column where that is another: text that was read as numbers or dates.
     step: dates are published as multiples of so many ticks, as coarse as they came.
     nan: missing values are written as NaN, as the column did.
+    decimals: the places that all its numbers have, None where there is no end of them.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Coded:
     text: pa.DataType | None = None
     step: int = 1
     nan: bool = False
+    decimals: int | None = None
 
     @property
     def traits(self) -> Kind:
@@ -137,9 +140,15 @@ def encode(
     order: the categories of an ordinal column, lowest first.
     """
     declared = Declared.by(name, array.type, kind, order)
-    if kind is None and order is None and is_text(array.type):
+    undeclared = kind is None and order is None
+    if undeclared and is_text(array.type):
         refuse_disguised(name, *counts_of(without_views(array)))
-    return declared.encode(array)
+    coded = declared.encode(array)
+    if undeclared and coded.values.dtype.kind == "f":
+        digits = Digits()
+        digits.add(coded.present)
+        return replace(declared, kind="integer").encode(array) if digits.whole else coded
+    return coded
 
 
 def decode(coded: Coded, values: NDArray, missing: NDArray[np.bool_]) -> pa.Array:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.columns.coded import Coded, Declared, counts_of
+from microagg.columns.digits import Digits, is_few
 from microagg.columns.kinds import find
 from microagg.columns.kinds.kind import where_missing
 from microagg.columns.points import Corners, Scores, stand
@@ -37,10 +38,10 @@ class Observed:
     ) -> None:
         self.name = name
         self._declared = Declared.by(name, column_type, kind, order)
-        self._undeclared = kind is None and order is None and is_text(column_type)
+        self._undeclared = kind is None and order is None
         self.rows = self.missing = 0
         # Of numbers. Text is added up as the finest of what it may be read as.
-        self._moments = Moments()
+        self._moments, self._digits = Moments(), Digits()
         self._fineness = 0
         self._nan = self._nulls = False
         # Of categories.
@@ -64,6 +65,7 @@ class Observed:
         self.rows += other.rows
         self.missing += other.missing
         self._moments.merge(other._moments)
+        self._digits.merge(other._digits)
         self._fineness = max(self._fineness, other._fineness)
         self._step = min(self._step, other._step)
         self._nan |= other._nan
@@ -76,7 +78,10 @@ class Observed:
     def coding(self) -> "Coding":
         """What the column is, now that every part was seen."""
         categorical = self._declared.traits.categorical
+        if self._undeclared and self._digits.whole:
+            self._declared = replace(self._declared, kind="integer")
         categories, step, place = self._counted() if categorical else self._summed()
+        few = self._digits.few
         return Coding(
             **vars(self._declared),
             categories=categories,
@@ -86,6 +91,9 @@ class Observed:
             rows=self.rows,
             missing=self.missing,
             place=place,
+            # Whole numbers that somebody declares continuous are to have means with a fraction.
+            decimals=self._digits.decimals or None,
+            few=few if few and is_few(len(few), self.rows - self.missing) else None,
         )
 
     def _template(self, fineness: int) -> Coded:
@@ -105,6 +113,8 @@ class Observed:
             self._nulls |= not coded.nan
             self.missing += int(coded.missing.sum())
         self._moments.add(values if coded.step == 1 else values * coded.step)
+        if traits.amounts:
+            self._digits.add(values, narrow=pa.types.is_float32(coded.type))
 
     def _summed(self) -> tuple[None, int, Scores]:
         template = self._template(self._fineness)
@@ -150,7 +160,7 @@ class Observed:
     def _counted(self) -> tuple[pa.Array, int, Scores | Corners]:
         self._settle_counts()
         traits, seen = self._declared.traits, self._categories
-        if self._undeclared:
+        if self._undeclared and is_text(self._declared.type):
             refuse_disguised(self.name, seen, self._counts)
         if self._ordered is not None:
             codes = pc.index_in(seen, value_set=self._ordered)
@@ -168,6 +178,7 @@ class Coding(Declared):
 
     categories, step, nan: as in `Coded`, of the whole column; rows, missing: how many there are.
     fineness: which of the types that text may be read as takes all of it.
+    decimals: as in `Coded`. few: all different numbers, where these are few and come again.
     """
 
     categories: pa.Array | None
@@ -177,6 +188,8 @@ class Coding(Declared):
     rows: int
     missing: int
     place: Scores | Corners
+    decimals: int | None = None
+    few: tuple[float, ...] | None = None
 
     @property
     def has_gaps(self) -> bool:
@@ -193,7 +206,7 @@ class Coding(Declared):
         coded = self._code_numbers(part) if self.categories is None else self._code_categories(part)
         if coded.missing is not None and not self.has_gaps:
             raise self._changed()
-        return replace(coded, nan=self.nan)
+        return replace(coded, nan=self.nan, decimals=self.decimals)
 
     def as_coded(self, values: NDArray, missing: NDArray[np.bool_] | None) -> Coded:
         """Numbers that `code` gave, or that stand for some of its column, as a column again."""
@@ -242,5 +255,6 @@ class Coding(Declared):
         """The coding that `to_dict` wrote down."""
         order = None if noted["order"] is None else tuple(noted["order"])
         place = find(noted["kind"]).placed(**noted["place"])
-        given = {**noted, "order": order, "place": place}
+        few = None if noted["few"] is None else tuple(noted["few"])
+        given = {**noted, "order": order, "place": place, "few": few}
         return cls(type=column_type, categories=categories, **given)

@@ -34,6 +34,7 @@ class Tally:
         from it, so no common offset costs digits.
     shown_from: histograms of a sample of fewer records are not shown to the public: beyond the
         outer quantiles of 10,000 records lie at least fifty of them.
+    known: all numbers of a column, where these are few; others that appear are counted.
     rows_at_once: how many rows are counted at a time: their numbers fit into a processor's cache.
 
     Everything else is exact up to rounding: O(n d + n c^2) time for c columns that are correlated,
@@ -47,10 +48,12 @@ class Tally:
         pivots: Sequence[float | int],
         shown_from: int = 10_000,
         rows_at_once: int = 1 << 15,
+        known: Sequence[Sequence[float] | None] | None = None,
     ) -> None:
         self._shows_bins = sample[0].values.size >= shown_from
         self._rows_at_once = rows_at_once
-        self._columns = [_Column(*each) for each in zip(sample, pivots, strict=True)]
+        known = known or [None] * len(sample)
+        self._columns = [_Column(*each) for each in zip(sample, pivots, known, strict=True)]
         self._chosen = correlated(sample)
         self._before, self._after = (Together(len(self._chosen)) for _ in range(2))
 
@@ -92,6 +95,25 @@ class Tally:
         return {column.coded.name: column.percent_changed for column in self._columns}
 
     @property
+    def filled(self) -> dict[str, int]:
+        """How many records of each column show a value that had none."""
+        return {column.coded.name: column.filled for column in self._columns}
+
+    @property
+    def invented(self) -> dict[str, int]:
+        """How many records of each column with few numbers show one that no record had."""
+        return {column.coded.name: column.invented for column in self._columns}
+
+    @property
+    def vanished(self) -> dict[str, int]:
+        """How many categories of each column no record shows any more."""
+        return {
+            column.coded.name: int(((column.counts[0] > 0) & (column.counts[1] == 0)).sum())
+            for column in self._columns
+            if column.coded.categories is not None
+        }
+
+    @property
     def total_loss(self) -> float:
         """The mean of the columns' losses: each column counts the same, constant ones do not."""
         losses = [column.loss for column in self._columns if column.varies]
@@ -126,7 +148,9 @@ class Tally:
 class _Column:
     """One column: what was counted of it before (0) and after (1)."""
 
-    def __init__(self, sample: Coded, pivot: float | int) -> None:
+    def __init__(self, sample: Coded, pivot: float | int, known: Sequence[float] | None) -> None:
+        self.known = None if known is None else np.array(known)
+        self.filled = self.invented = 0
         self.coded = replace(sample, values=sample.values[:0].copy(), missing=None)
         self.edges = _rounded_edges(sample) if sample.categories is None else None
         self.pivot = sample.values.dtype.type(pivot)
@@ -161,6 +185,9 @@ class _Column:
         self.other += other
         self.blank += int(blank.sum())
         self.changed += other + int((gone != none).sum())
+        self.filled += int((gone & ~none).sum())
+        if self.known is not None:
+            self.invented += int((~np.isin(after.present, self.known)).sum())
         if not self.coded.numeric:
             return ()
         then = _offsets(before, self.pivot, self.scale)
@@ -179,6 +206,8 @@ class _Column:
         self.counts += other.counts
         self.least = min(self.least, other.least)
         self.most = max(self.most, other.most)
+        self.filled += other.filled
+        self.invented += other.invented
         self.other += other.other
         self.blank += other.blank
         self.squared_changes += other.squared_changes

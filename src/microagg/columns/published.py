@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
 from microagg.columns.coded import Coded
+from microagg.columns.digits import rounded
 from microagg.measure.dominance import largest_shares
 from microagg.measure.interval import TOO_CLOSE, satisfaction, transparent_disclosure
 from microagg.measure.statistics import paired
@@ -39,7 +40,8 @@ def centres_of(
 ) -> tuple[NDArray, NDArray[np.bool_]]:
     """What each group publishes, and which groups publish no value.
 
-    decimals: how many places numbers are rounded to, those of all columns or by name.
+    decimals: how many places numbers are rounded to, those of all columns or by name; means have
+        those of the input otherwise.
     """
     values, labels, count = column.values, groups.labels, groups.n_groups
     empty = np.zeros(count, bool)
@@ -60,6 +62,8 @@ def centres_of(
         )
     if not column.whole:
         places = decimals.get(column.name) if isinstance(decimals, Mapping) else decimals
+        if places is None and proximity is None:
+            places = column.decimals
         centres = centres if places is None else rounded(centres, places)
         centres = centres + 0.0  # there is one zero, not two
     return centres, empty
@@ -164,11 +168,3 @@ def _to_digits(entry: Any, digits: int) -> Any:
     # Of whole numbers and decimals no place behind the last is asked for.
     rounded = round(exact, max(digits - 1 - exact.adjusted(), -400)) if exact else exact
     return type(entry)(rounded)
-
-
-def rounded(centres: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
-    """Numbers rounded to so many places."""
-    with np.errstate(over="ignore"):
-        rounded = np.round(centres, decimals)
-    # Numbers that overflow on the way are too large to have such places.
-    return np.where(np.isfinite(rounded), rounded, centres)

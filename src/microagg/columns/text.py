@@ -12,6 +12,9 @@ from microagg.base.errors import InputError
 _NUMBER = r"^\s*[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?\s*$"
 _CODE = r"^0\d+$"
 _DATE = r"^\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?$"
+# Whichever of the two is the day.
+_EITHER = r"^(0?[1-9]|1[0-2])([-/])(0?[1-9]|1[0-2])[-/]\d{4}$"
+_READINGS = (("%d/%m/%Y", "the day first"), ("%m/%d/%Y", "the month first"))
 _MOST = 0.5
 
 
@@ -57,6 +60,12 @@ def refuse_disguised(name: str, texts: pa.Array, rows: NDArray[np.int64]) -> Non
         return int(rows[fits].sum())
 
     numbers, dates = rows_like(_NUMBER), rows_like(_DATE)
+    if dates == total == rows_like(_EITHER):
+        day, month = (f"{form} ({told})" for form, told in _READINGS)
+        raise InputError(
+            f"column {name!r} holds dates as text that can be read as {day} and as {month}; say "
+            "which with date_format (--date-format), or write them as YYYY-MM-DD"
+        )
     if dates > _MOST * total:
         raise InputError(
             f"column {name!r} holds dates as text; if they are all written as YYYY-MM-DD, say so: "

@@ -1,10 +1,10 @@
 """One cell: its records in, what they publish out. Every engine ships this function to the data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from microagg.aggregation.centres import modes
 from microagg.base.groups import Partition
@@ -12,9 +12,11 @@ from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
 from microagg.columns.published import centres_of, shares_of
 from microagg.engine.plan import Plan
-from microagg.grouping.constraints import How, partition_units
+from microagg.grouping.constraints import How, given_groups, partition_units
 
 Orders = dict[str, NDArray[np.int32]] | None
+# The label of each record's group, from points and k.
+Given = Callable[[NDArray[np.float64], int], ArrayLike] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +69,13 @@ def group_cell(
     entities: NDArray[np.int64] | None = None,
     advance: Advance = silent,
     orders: Orders = None,
+    given: Given = None,
 ) -> Block:
     """Group the records of one cell, k units or more, in the order of their rows.
 
     columns: the quasi-identifiers as `plan.code` gives them; strata, entities: of each record, if
-        there are; orders: lines that methods put these records in, kept from one k to the next.
+        there are; orders: lines that methods put these records in, kept from one k to the next;
+        given: what makes groups of points, in the place of the plan's method.
 
     The same records in the same order give the same groups, wherever this runs: lots are drawn from
     the recipe's seed and the number of the cell.
@@ -92,6 +96,7 @@ def group_cell(
                 entities,
                 advance if whole else silent,
                 orders if whole else None,
+                given,
             )
         )
         advance((number + 1) / len(pieces))
@@ -107,18 +112,23 @@ def _group_piece(
     entities: NDArray[np.int64] | None,
     advance: Advance,
     orders: Orders,
+    given: Given,
 ) -> Block:
     recipe = plan.recipe
+    points, merged, entities = plan.place(columns), _codes(plan.merged(strata)), _codes(entities)
     seed = int(np.random.SeedSequence([recipe.seed, *piece]).generate_state(1)[0])
-    grouped = partition_units(
-        plan.place(columns),
-        recipe.k,
-        How(plan.method, seed, plan.options, recipe.refine),
-        strata=_codes(plan.merged(strata)),
-        entities=_codes(entities),
-        advance=advance,
-        orders=orders,
-    )
+    if given is not None:
+        grouped = given_groups(given(points, recipe.k), len(points), recipe.k, merged, entities)
+    else:
+        grouped = partition_units(
+            points,
+            recipe.k,
+            How(plan.method, seed, plan.options, recipe.refine),
+            strata=merged,
+            entities=entities,
+            advance=advance,
+            orders=orders,
+        )
     found = [centres_of(column, grouped, weights, recipe.decimals) for column in columns]
     centres, empty = ([each[place] for each in found] for place in (0, 1))
     shares = [shares_of(column, grouped.labels, weights, entities) for column in columns]

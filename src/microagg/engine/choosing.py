@@ -8,8 +8,10 @@ from typing import Any
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
+from microagg.engine.block import Given
 from microagg.engine.plan import CELL_ROWS, Plan
 from microagg.engine.protocol import Engine, refuse_bound, refuse_in_parts
+from microagg.grouping.methods import GIVEN
 from microagg.kernels.memory import available_memory
 from microagg.table.opening import STANDARD_STREAM, open_table
 from microagg.table.streams import estimated_size, open_stream
@@ -81,10 +83,20 @@ class Where:
 
 
 def choose_engine(
-    table: Any, recipe: Recipe, where: Where, advance: Advance, prove: float = 0.0
+    table: Any,
+    recipe: Recipe,
+    where: Where,
+    advance: Advance,
+    prove: float = 0.0,
+    given: Given = None,
 ) -> Engine:
-    """Open a table where it is to be protected."""
+    """Open a table where it is to be protected; given: what makes its groups, if somebody does."""
     chosen = where.settled(table)
+    if given is not None and (chosen != "memory" or recipe.refine or recipe.cell_rows):
+        raise OptionError(
+            f"{GIVEN} are of a whole table in memory, as they are: leave out engine, refine and "
+            "cell_rows, or name a method"
+        )
     refuse_bound(recipe, prove)
     if chosen != "memory":
         refuse_in_parts(recipe, prove)
@@ -93,7 +105,7 @@ def choose_engine(
         from microagg.engine.memory import Memory
 
         named = recipe.columns()
-        return Memory(open_table(table, reading, typed, advance, named), recipe)
+        return Memory(open_table(table, reading, typed, advance, named), recipe, given=given)
     if chosen == "spark":
         from microagg.engine.spark.engine import Spark
 

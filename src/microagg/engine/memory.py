@@ -16,7 +16,7 @@ from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode, encode
 from microagg.columns.published import Kept, Proximity, centres_of, kept_distances, to_digits
-from microagg.engine.block import Block, group_cell
+from microagg.engine.block import Block, Given, group_cell
 from microagg.engine.cells import rows_by_cell
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.plan import DROPPED, Plan
@@ -56,13 +56,18 @@ class Memory:
     writes_folders = False
     memory = None
 
-    def __init__(self, source: Opened, recipe: Recipe, *, shares: bool = False) -> None:
-        """shares: several plans will be tried, so what serves another k too is kept."""
+    def __init__(
+        self, source: Opened, recipe: Recipe, *, shares: bool = False, given: Given = None
+    ) -> None:
+        """shares: several plans will be tried, so what serves another k too is kept.
+
+        given: what makes the groups, where somebody brings them along.
+        """
         check_columns(recipe.columns(), source.frame.names)
         self.origin, self.sha256, self.notes = source.origin, source.sha256, tuple(source.notes)
         self.rows = source.frame.rows
         self.columns = tuple(name for name in source.frame.names if name not in recipe.identifiers)
-        self._recipe, self._shares = recipe, shares
+        self._recipe, self._shares, self._given = recipe, shares, given
         self._original: _Original | None = _Original(source, recipe)
         self._released: _Released | None = None
         self._order: bytes | None = None
@@ -119,7 +124,7 @@ class Memory:
             rows = rows_of[cell]
             before, more = original.part(plan, rows)
             orders = original.orders_of(rows) if self._shares else None
-            block = group_cell(plan, cell, before, *more, advance_cell, orders)
+            block = group_cell(plan, cell, before, *more, advance_cell, orders, self._given)
             blocks[cell] = block
             if not moved:
                 profiles[cell].add(plan, rows, before, block)

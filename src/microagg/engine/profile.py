@@ -50,7 +50,11 @@ class Profile:
     ) -> None:
         """rows: the numbers of the sampled rows, in order; linked: how many of them to link."""
         columns = plan.code(sample)
-        self.tally = Tally(columns, [coding.place.origin for coding in plan.codings])
+        self.tally = Tally(
+            columns,
+            [coding.place.origin for coding in plan.codings],
+            known=[coding.few for coding in plan.codings],
+        )
         self._rows = rows
         self._last = row_hashes(rows).max()
         self._places: list[NDArray[np.int64]] = []

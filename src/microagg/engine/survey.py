@@ -37,7 +37,7 @@ class Survey:
         self.recipe = recipe
         self.rows = self.units = 0
         self.columns = [
-            Observed(name, schema.field(name).type, recipe.kinds.get(name), recipe.orders.get(name))
+            Observed(name, schema.field(name).type, *declared(name, recipe, origin))
             for name in recipe.quasi_identifiers
         ]
         self.confidential = [
@@ -88,6 +88,14 @@ class Survey:
         """How confidential columns are read, those that can be counted; origin: of the release."""
         found = (column.secret(origin) for column in self.confidential)
         return tuple(secret for secret in found if secret is not None)
+
+
+def declared(
+    name: str, recipe: Recipe, origin: Origin
+) -> tuple[str | None, tuple[str, ...] | None]:
+    """The kind and the order of a column: what the recipe says, or else the input itself."""
+    kind, order = recipe.kinds.get(name), recipe.orders.get(name)
+    return (origin.kind_of(name) if kind is None and order is None else kind), order
 
 
 def grouped_columns(recipe: Recipe) -> list[str]:

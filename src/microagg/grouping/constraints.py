@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from microagg.base.errors import InputError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
 from microagg.grouping.doors import partition_points
+from microagg.grouping.methods import GIVEN
 from microagg.kernels.group_passes import group_means
 
 Codes = NDArray[np.int64]
@@ -54,6 +55,34 @@ def partition_units(
     if entities is None:
         return grouped
     return Partition(np.ascontiguousarray(grouped.labels[entities]), k, grouped.method)
+
+
+def given_groups(
+    labels: ArrayLike, n: int, k: int, strata: Codes | None, entities: Codes | None
+) -> Partition:
+    """The groups that somebody gives for n records, if they do: k units in each, none across
+    strata, entities whole."""
+    given = np.asarray(labels)
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise InputError(
+            f"given groups are a Partition or whole numbers, one a record, but {given.size} labels "
+            f"for {n} records arrived, of type {given.dtype}"
+        )
+    codes = np.unique(given, return_inverse=True)[1]
+    units, what = codes, "records"
+    if entities is not None:
+        units, what = _of_entities(codes, entities), "entities"
+        if (units[entities] != codes).any():
+            raise InputError("given groups keep some rows of entities apart; keep them together")
+    sizes = np.bincount(units)
+    if (sizes < k).any():
+        raise InputError(
+            f"given groups must have at least k = {k} {what}, but {int((sizes < k).sum())} of "
+            f"{sizes.size} have fewer"
+        )
+    if strata is not None and np.unique(np.stack([codes, strata]), axis=1).shape[1] > sizes.size:
+        raise InputError("given groups cross strata, which within forbids; divide them")
+    return Partition(codes, k, GIVEN)
 
 
 def _partition_strata(

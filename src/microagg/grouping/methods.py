@@ -59,6 +59,8 @@ def all_methods() -> tuple[Method, ...]:
 
 def find(name: str) -> Method:
     """The method of this name, or a sentence with the nearest names."""
+    if name == GIVEN:
+        return _GIVEN
     if name in _own_methods():
         return _own_methods()[name]
     if name not in _registered:
@@ -71,6 +73,17 @@ def find(name: str) -> Method:
             known = dict.fromkeys([*_own_methods(), *_registered, *entries.names])
             raise OptionError(f"there is no method {name!r}; {near_names(name, known)}")
     return _registered[name]
+
+
+def _refuse_given(_task: Task) -> Groups:
+    raise OptionError(
+        f"{GIVEN!r} are not found again by name; give them: protect(table, method=partition, ...)"
+    )
+
+
+# What recipes call groups that somebody brings along.
+GIVEN = "given groups"
+_GIVEN = Method(GIVEN, "groups that somebody brings along", "", "O(n)", _refuse_given)
 
 
 def register_method(method: Method) -> None:

@@ -1,9 +1,10 @@
 """The promise of a release, as fields for programs and as a paragraph for people."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from microagg.base.showing import Rows, Showing
 from microagg.private.domains import Categories, Domain
 from microagg.private.method import PrivateMethod
 from microagg.private.noise import SIMULATED_SOURCE, SOURCE
@@ -35,8 +36,8 @@ _COMPOSITION = (
 )
 
 
-@dataclass(frozen=True)
-class Guarantee:
+@dataclass(frozen=True, repr=False)
+class Guarantee(Showing):
     """What a release promises, what it takes for granted and what it leaves open.
 
     private: False for simulations and for bounds read from the data: both are experiments only.
@@ -60,7 +61,13 @@ class Guarantee:
     not_protected: tuple[str, ...]
     composition: str
     randomness: str
-    sentences: tuple[str, ...] = field(repr=False)
+    sentences: tuple[str, ...]
+
+    def _told(self) -> dict[str, object]:
+        return {name: value for name, value in self.lines[:4] if name not in ("rows", "protected")}
+
+    def _rows(self) -> Rows:
+        return ("", ""), self.lines
 
     @property
     def text(self) -> str:

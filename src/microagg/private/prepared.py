@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.groups import Partition
-from microagg.columns.published import rounded
+from microagg.columns.digits import rounded
 from microagg.kernels.group_passes import whole_sums
 from microagg.private.domains import Categories, Domain, Range
 from microagg.private.guarantee import Guarantee

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
+from microagg.base.showing import Rows, Showing
 from microagg.columns.coded import Coded
 from microagg.columns.published import shares_of
 from microagg.columns.space import in_one_space
@@ -22,8 +23,8 @@ from microagg.table.classes import Classes
 from microagg.table.opening import check_columns
 
 
-@dataclass(frozen=True)
-class Assessment:
+@dataclass(frozen=True, repr=False)
+class Assessment(Showing):
     """Every risk and utility figure of a release.
 
     columns: those judged, that others may know. k_found: the least number of records that share
@@ -53,6 +54,18 @@ class Assessment:
     median_class: float = 0.0
     largest_class: int = 0
     confidential: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def _told(self) -> dict[str, object]:
+        return {
+            "k_found": self.k_found,
+            "unique": self.unique,
+            "classes": self.classes,
+            "information_loss": f"{self.information_loss:.2f} %",
+        }
+
+    def _rows(self) -> Rows:
+        figures = [(each.title, value, each.better) for each, value in self.shown()]
+        return ("figure", "value", "better"), figures
 
     def shown(self) -> list[tuple[Figure, str]]:
         """What a person reads of the figures, see `microagg.measure.figures.shown`."""

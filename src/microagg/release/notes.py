@@ -6,8 +6,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.recipe import Recipe
+from microagg.columns.digits import ask_about_codes, may_be_codes
 from microagg.engine.plan import Plan
-from microagg.measure.dominance import DOMINATES, Dominance
+from microagg.engine.profile import Profile
+from microagg.measure.dominance import DOMINATES
 from microagg.table.opening import Origin
 
 _MANY_CATEGORIES = 20
@@ -16,12 +18,12 @@ _MANY_CATEGORIES = 20
 _LEAST_CORRELATION, _DEVIATIONS, _FEWEST = 0.3, 4.0, 5
 
 
-def notes_on(plan: Plan, dominance: Dominance, sample: pa.Table, origin: Origin) -> list[str]:
+def notes_on(plan: Plan, profile: Profile, sample: pa.Table, origin: Origin) -> list[str]:
     """Notes on how a release was made that may tell of the original.
 
     sample: of all columns, in the order of the rows.
     """
-    recipe, notes = plan.recipe, []
+    recipe, notes, dominance = plan.recipe, [], profile.dominance
     if plan.n_cells > 1 and plan.cell_rows is not None:
         notes.append(f"Grouped in {plan.n_cells} cells of similar records, which no group crosses.")
     if plan.small:
@@ -42,6 +44,7 @@ def notes_on(plan: Plan, dominance: Dominance, sample: pa.Table, origin: Origin)
                 f"{coding.name} has {kinds} different values: if it identifies people, drop it as "
                 "an identifier instead."
             )
+    notes += _notes_on_values(plan, profile, origin)
     if recipe.weights is not None and any(coding.has_gaps for coding in plan.codings):
         notes.append(
             "Groups publish a value for all their records, also for those that had none, so "
@@ -59,6 +62,37 @@ def notes_on(plan: Plan, dominance: Dominance, sample: pa.Table, origin: Origin)
             )
     if recipe.row_order == "kept":
         notes += _notes_on_order(recipe, sample, origin)
+    return notes
+
+
+def _notes_on_values(plan: Plan, profile: Profile, origin: Origin) -> list[str]:
+    """Codes that may have been averaged, and what else changed without anybody asking."""
+
+    def counts(found: dict[str, int], between: str = " ") -> str:
+        return ", ".join(f"{name}{between}{count}" for name, count in found.items() if count)
+
+    recipe, tally = plan.recipe, profile.tally
+    said = {coding.name: origin.kind_of(coding.name) for coding in plan.codings}
+    unsaid = [name for name in said if name not in recipe.kinds and name not in recipe.orders]
+    kinds = [f"{name} {said[name]}" for name in unsaid if said[name] is not None]
+    notes = [f"Kinds that the file says: {', '.join(kinds)}."] if kinds else []
+    notes += ask_about_codes(
+        [
+            coding.name
+            for coding in plan.codings
+            if coding.name in unsaid
+            and may_be_codes(coding.name, coding.kind, coding.few is not None)
+        ]
+    )
+    invented, filled, vanished = (
+        counts(tally.invented, " in "), counts(tally.filled), counts(tally.vanished)
+    )  # fmt: skip
+    if invented:
+        notes.append(f"Records now show numbers that no record had: {invented} records.")
+    if filled:
+        notes.append(f"Missing values that were filled in with those of their group: {filled}.")
+    if vanished:
+        notes.append(f"Categories that vanished, for no group has most of them: {vanished}.")
     return notes
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from microagg.base.certificate import Certificate
+from microagg.base.errors import MicroaggError
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
 from microagg.base.record import Record
+from microagg.base.showing import Rows, Showing
 from microagg.engine.counting import Wanted
 from microagg.engine.plan import Plan
 from microagg.engine.protocol import Engine, Recount
@@ -18,13 +20,16 @@ from microagg.release.notes import public_notes
 from microagg.release.output import open_place
 from microagg.release.promises import checks
 from microagg.table.classes import Classes
+from microagg.table.frames import head_of
 from microagg.table.opening import Origin
 
 # Losses to the last digit let others confirm what they guess of the original.
 _DIGITS = 2
+# Rows that a notebook shows.
+_SHOWN = 5
 
 
-class Release:
+class Release(Showing):
     """A protected table and what is known of it; nothing of the original but sums over many.
 
     recipe: the settings it was made with.
@@ -58,9 +63,24 @@ class Release:
     def __exit__(self, *failure: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        rows, columns = self._record.rows_released, len(self._record.columns)
-        return f"Release({rows} records, {columns} columns, k={self.recipe.k}, {self.engine})"
+    def _told(self) -> dict[str, object]:
+        record = self._record
+        told = {"records": record.rows_released, "columns": len(record.columns)}
+        # What is not counted yet may take long on many machines.
+        known = self._recount is not None or self.engine == "memory"
+        k = {"k_found": self.certificate.k_found} if known else {"k": self.recipe.k}
+        loss = f"{record.information_loss:.2f} %"
+        return {**told, **k, "information_loss": loss, "engine": self.engine}
+
+    def _rows(self) -> Rows | None:
+        if self.engine == "spark":
+            return None
+        try:
+            head = head_of(self.data, _SHOWN)
+        except MicroaggError:
+            # On disk there is nothing to show before it is written.
+            return None
+        return head.column_names, [tuple(map(str, row.values())) for row in head.to_pylist()]
 
     @property
     def data(self) -> Any:

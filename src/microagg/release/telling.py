@@ -1,13 +1,14 @@
 """The story of a release, in words for the person who must decide about it."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microagg.aggregation.values import find_aggregate
+from microagg.base.files import suffix_of
 from microagg.base.texts import command
 from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
+from microagg.grouping.methods import GIVEN
 from microagg.measure.figures import FIGURES, Figure
 from microagg.report.story import Story
 
@@ -47,7 +48,7 @@ def story_of(release: "Release", *, public: bool) -> Story:
         notes=certificate.notes if public else (*release.record.notes, *measured_notes),
         certificate=_certificate_rows(release, public),
         recipe=recipe.to_toml(public=public),
-        reproduce="" if public else _command(release),
+        reproduce="" if public or recipe.method == GIVEN else _command(release),
         software=f"microagg {certificate.version}",
         made=certificate.made,
     )
@@ -228,5 +229,5 @@ def _command(release: "Release") -> str:
     record = ("--record", "record.json") if release.recipe.row_order == "shuffled" else ()
     return command(
         *("microagg", "protect", name, "--recipe", "recipe.toml", "--engine", release.engine),
-        *("-o", f"release{Path(name).suffix or '.csv'}", *record),
+        *("-o", f"release{suffix_of(name) or '.csv'}", *record),
     )

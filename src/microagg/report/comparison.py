@@ -1,9 +1,19 @@
 """Several ways to protect one table, judged side by side: what the page about them says."""
 
+import csv
+import io
+import re
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from microagg.base.showing import Rows, Showing
+from microagg.table.frames import pandas_of
+
+_SHOWN = (
+    "asked", "method", "k", "groups", "information_loss", "risk", "risk_and_loss", "seconds"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -11,8 +21,8 @@ class Choice:
     """One method with one k, judged.
 
     risk: percent of records that an intruder who knows the originals is expected to link to
-    themselves. method is the one used where "auto" was asked. scoring_index: None where no column
-    has distances.
+    themselves. groups: the equivalence classes of what is published. method is the one used where
+    "auto" was asked. scoring_index: None where no column has distances.
     """
 
     asked: str
@@ -34,14 +44,23 @@ class Choice:
         """Loss and risk: the lower both, the better."""
         return self.information_loss, self.risk
 
+    @property
+    def risk_and_loss(self) -> float:
+        """The figure by which one is recommended: the sum of both."""
+        return self.information_loss + self.risk
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "risk_and_loss": self.risk_and_loss}
+
     def beats(self, other: "Choice") -> bool:
         """Whether it is nowhere worse and somewhere better."""
         (loss, risk), (their_loss, their_risk) = self.place, other.place
         return loss <= their_loss and risk <= their_risk and self.place != other.place
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Showing):
     """Choices, and which one to take, in words."""
 
     source: str
@@ -52,10 +71,65 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        return {
+            **asdict(self),
+            "choices": [choice.to_dict() for choice in self.choices],
+            "recommended": self.recommended.to_dict(),
+        }
+
+    def _told(self) -> dict[str, object]:
+        return {
+            "recommended": self.recommended.label,
+            "risk_and_loss": f"{self.recommended.risk_and_loss:.2f}",
+            "choices": len(self.choices),
+        }
+
+    def _rows(self) -> Rows:
+        rows = [
+            (
+                *(str(getattr(choice, name)) for name in _SHOWN[:4]),
+                *(f"{getattr(choice, name):.2f}" for name in _SHOWN[4:]),
+            )
+            for choice in self.choices
+        ]
+        return _SHOWN, rows
+
+    def to_frame(self) -> Any:
+        """The figures as a pandas table, a row for each choice."""
+        rows = [choice.to_dict() for choice in self.choices]
+        return pandas_of({name: [row[name] for row in rows] for name in _SHOWN})
+
+    def to_csv(self) -> str:
+        """The same as the text of a CSV file."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, _SHOWN, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(choice.to_dict() for choice in self.choices)
+        return text.getvalue()
+
+    def to_latex(self) -> str:
+        """The same as a table of LaTeX."""
+        headings, rows = self._rows()
+        lines = [" & ".join(map(_told_in_latex, row)) + r" \\" for row in (headings, *rows)]
+        return "\n".join(
+            [
+                rf"\begin{{tabular}}{{ll{'r' * (len(_SHOWN) - 2)}}}",
+                r"\hline",
+                lines[0],
+                r"\hline",
+                *lines[1:],
+                r"\hline",
+                r"\end{tabular}",
+            ]
+        )
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a page with the table and a map of risk and loss, one HTML file."""
         from microagg.report.page import write
 
         write(self, Path(path))
+
+
+def _told_in_latex(text: str) -> str:
+    """Text in which no letter is a command."""
+    return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("\\", "/")).replace("~", "-")

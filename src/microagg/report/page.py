@@ -47,7 +47,7 @@ def render_comparison(comparison: Comparison) -> str:
     """The page that compares several ways to protect a table."""
     decimals = {
         figure: _decimals([getattr(choice, figure) for choice in comparison.choices])
-        for figure in ("information_loss", "risk", "seconds")
+        for figure in ("information_loss", "risk", "risk_and_loss", "seconds")
     }
     return _fill("comparison.html", page=comparison, decimals=decimals)
 

@@ -10,10 +10,27 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from microagg.base.errors import InputError
+from microagg.base.errors import InputError, OptionError
 from microagg.base.recipe import Recipe
 from microagg.table.checks import check_names, check_rows, trimmed, without_runs
 from microagg.table.metadata import only, released_schema
+
+
+def head_of(table: Any, rows: int) -> pa.Table:
+    """The first rows of a table or an Arrow dataset."""
+    if hasattr(table, "scanner"):
+        return table.head(rows)
+    frame = Frame(table.head(rows) if hasattr(table, "head") else table.slice(0, rows))
+    return pa.table([frame.column(name) for name in frame.names], frame.names)
+
+
+def pandas_of(columns: Mapping[str, list[Any]]) -> Any:
+    """A pandas table of plain columns."""
+    try:
+        import pandas
+    except ImportError:
+        raise OptionError("a data frame needs the package pandas: pip install pandas") from None
+    return pandas.DataFrame(columns)
 
 
 class Frame:
@@ -24,6 +41,10 @@ class Frame:
 
     def __init__(self, native: Any, named: Collection[str] = ()) -> None:
         """named: columns that somebody asks for; an index of pandas with such a name is one."""
+        if isinstance(native, pa.RecordBatchReader):
+            native = native.read_all()
+        elif isinstance(native, pa.RecordBatch):
+            native = pa.Table.from_batches([native])
         try:
             self._frame = nw.from_native(native, eager_only=True)
         except TypeError:

@@ -45,6 +45,10 @@ class Origin:
         """A column to be read but not written: what a text says, without texts for missing."""
         return self.format.readable(array, self.reading, self.layout)
 
+    def kind_of(self, name: str) -> str | None:
+        """The kind that the input says a column is of, if it says so."""
+        return self.layout and self.format.kind_of(name, self.layout)
+
     def exported(self, table: pa.Table, path: Path | None) -> pa.Table:
         """A release for a file, or a database if None: what only the input explains stays there."""
         return self.format.exported(table, path, self.reading, self.layout)

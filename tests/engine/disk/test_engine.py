@@ -18,7 +18,7 @@ from microagg.engine.disk.work import Work
 from microagg.table.sinks import Sink
 from tests.engine.disk.running import left, opened, plan_of, protected, put, take
 from tests.engine.tables import KINDS, SETTINGS, few, nasty
-from tests.naive.cells import groups_of, means
+from tests.naive.cells import are_means, groups_of, means
 
 CELLS = {**SETTINGS, "cell_rows": 100}
 
@@ -55,7 +55,7 @@ def test_it_is_what_plain_work_on_the_whole_table_gives(source, target):
     assert release.record.cells == plan.n_cells > 6
     for name in ("number", "offset"):
         published = found[name].to_numpy(zero_copy_only=False)
-        np.testing.assert_allclose(published, means(table[name], labels), rtol=1e-12)
+        assert are_means(published, table[name], labels)
     for name in ("whole", "date"):
         middle = means(table[name].cast(pa.int32()) if name == "date" else table[name], labels)
         shown = found[name].cast(pa.int32()).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -166,7 +166,7 @@ def test_every_format_in_and_out(tmp_path, suffix, asked):
     found = take(target)
     labels = groups_of(table, plan_of(source, **settings))
     published = found["number"].to_numpy()
-    np.testing.assert_allclose(published, means(table["number"], labels), rtol=1e-12)
+    assert are_means(published, table["number"], labels)
     assert found["illness"].equals(table["illness"])
     assert certificate.k_found >= 4
 
@@ -226,7 +226,8 @@ def test_weights_count(source, target):
     weights, values = table["weight"].to_numpy(), table["number"].to_numpy()
     sums = np.bincount(labels, weights * values) / np.bincount(labels, weights)
     found = pq.read_table(target)["number"].to_numpy()
-    np.testing.assert_allclose(found, sums[labels], rtol=1e-9)
+    # Three decimals came, so three are published.
+    np.testing.assert_allclose(found, sums[labels], atol=0.0005 + 1e-9)
 
 
 @pytest.mark.parametrize("rows", [4, 5, 7, 8, 299, 300, 301])

@@ -126,9 +126,10 @@ def _form_of(address: str) -> str:
 
 
 def _suffixes(form: str) -> list[str]:
-    """Of files that Spark reads itself: of Arrow's those of Parquet."""
+    """Of files that Spark reads itself: of Arrow's those of Parquet, of text the plain ones."""
     kinds = FORMATS[form].suffixes
-    return [suffix for suffix, kind in kinds.items() if form == _CSV or kind == "parquet"]
+    plain = {suffix: kind for suffix, kind in kinds.items() if suffix.count(".") == 1}
+    return [suffix for suffix, kind in plain.items() if form == _CSV or kind == "parquet"]
 
 
 def _local_path(address: str) -> Path | None:

@@ -11,14 +11,15 @@ from microagg.base.arrays import as_labels, as_records, centred, check_k
 from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
+from microagg.base.showing import Showing
 from microagg.grouping.bound.proving import prove
 
 # What rounding can add to a bound, relative to it, by a wide margin.
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(Showing):
     """No partition into groups of at least k has a smaller SSE.
 
     sse: the bound, on z-scores unless standardize=False was asked for.
@@ -36,6 +37,15 @@ class Bound:
     optimal: bool
     columns: int
     seconds: float
+
+    def _told(self) -> dict[str, object]:
+        return {
+            "sse": f"{self.sse:.6g}",
+            "information_loss": f"{self.information_loss:.4g} %",
+            "kind": self.kind,
+            "optimal": self.optimal,
+            "seconds": f"{self.seconds:.1f}",
+        }
 
 
 def lower_bound(

@@ -4,16 +4,18 @@ import os
 from pathlib import Path
 
 from microagg.base.errors import OptionError
+from microagg.base.files import suffix_of
 from microagg.table.formats.arrow import Arrow
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import Database
 from microagg.table.formats.excel import Excel
 from microagg.table.formats.format import STANDARD_STREAM, Format
+from microagg.table.formats.jsonl import JsonLines
 from microagg.table.formats.stats import Stats
 
 # Their modules are light: what a format needs from other packages is imported when it is used.
 FORMATS: dict[str, Format] = {
-    each.name: each for each in (Csv(), Arrow(), Excel(), Stats(), Database())
+    each.name: each for each in (Csv(), Arrow(), Excel(), Stats(), JsonLines(), Database())
 }
 
 
@@ -24,7 +26,7 @@ def format_of(address: str) -> Format:
     for each in FORMATS.values():
         if each.in_folders if folder else each.holds(address):
             return each
-    suffix = Path(address).suffix.lower()
+    suffix = suffix_of(address).lower()
     suffixes = [suffix for each in FORMATS.values() for suffix in each.suffixes]
     raise OptionError(
         f"{Path(address).name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
@@ -46,7 +48,7 @@ def format_in_parts(address: str, doing: str) -> Format:
 
 def check_writable(address: str) -> None:
     """Refuse a file whose format can be read but not written."""
-    suffix = Path(address).suffix.lower()
+    suffix = suffix_of(address).lower()
     instead = format_of(address).only_read.get(suffix)
     if instead is not None:
         raise OptionError(f"{suffix} files can be read but not written; write {instead} instead")

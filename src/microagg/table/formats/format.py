@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, ClassVar, Literal
 
 import pyarrow as pa
 
+from microagg.base.files import suffix_of
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
@@ -108,7 +109,7 @@ class Format:
 
     def holds(self, address: str) -> bool:
         """Whether something at this address is of this format."""
-        return Path(address).suffix.lower() in self.suffixes
+        return suffix_of(address).lower() in self.suffixes
 
     def shown(self, address: str) -> str:
         """What to call an address in print: no folders, no passwords."""
@@ -191,6 +192,10 @@ class Format:
     def without_codes(self, column: Column, name: str, layout: Any) -> Column:
         """A column, missing also where it holds codes that its file declares to be missing."""
         return column
+
+    def kind_of(self, name: str, layout: Any) -> str | None:
+        """The kind that a file says its column is of, if it says so."""
+        return None
 
     def exported(
         self, table: pa.Table, path: Path | None, reading: Reading, layout: Any

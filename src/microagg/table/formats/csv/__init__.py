@@ -9,6 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microagg.base.files import COMPRESSED, suffix_of
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
@@ -16,6 +17,7 @@ from microagg.table.formats.csv.columns import blocks, columns_of
 from microagg.table.formats.csv.layout import (
     CsvLayout,
     Outline,
+    compression_of,
     outline,
     understand,
     without_missing,
@@ -34,6 +36,8 @@ from microagg.table.formats.format import (
 from microagg.table.metadata import only
 
 _TABS = "tabs"
+# How many bytes of text are about one of a compressed file.
+_SHRUNK = 5
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,11 @@ class Csv(Format):
     """
 
     name = "csv"
-    suffixes: ClassVar = {".csv": "any", ".tsv": _TABS, ".tab": _TABS, ".txt": "any", ".dat": "any"}
+    suffixes: ClassVar = {
+        ".csv": "any", ".tsv": _TABS, ".tab": _TABS, ".txt": "any", ".dat": "any",
+        **{f".csv{more}": "any" for more in COMPRESSED},
+        **{f".tsv{more}": _TABS for more in COMPRESSED},
+    }  # fmt: skip
     in_parts = True
     tells_types = False
 
@@ -119,8 +127,8 @@ class Csv(Format):
         return Parts(schema, rows, size, layout, plan.sha256, plan.notes, read, understand)
 
     def size_of(self, path: Path) -> int:
-        """Text takes about as much in memory as on disk."""
-        return path.stat().st_size
+        """Text takes about as much in memory as on disk, where it is not compressed."""
+        return path.stat().st_size * (1 if compression_of(path) is None else _SHRUNK)
 
     def open_writer(
         self, path: Path, schema: pa.Schema, layout: CsvLayout | None, rows: int
@@ -178,7 +186,7 @@ class Csv(Format):
         return replace(plan, block=max(self.block, self.block_per_column * len(plan.names)))
 
     def _promises_tabs(self, path: Path | None) -> bool:
-        return path is not None and self.suffixes.get(path.suffix.lower()) == _TABS
+        return path is not None and self.suffixes.get(suffix_of(path).lower()) == _TABS
 
 
 def _understood(array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Array:
@@ -187,4 +195,4 @@ def _understood(array: pa.Array, reading: Reading, layout: CsvLayout) -> pa.Arra
     present = without_missing(array, reading.missing_values)
     if present.null_count == len(present):
         return present
-    return understand(present, layout.decimal)[2]
+    return understand(present, layout.decimal, reading.date_format)[2]

@@ -28,6 +28,7 @@ from microagg.table.formats.csv.layout import (
     Outline,
     as_it_is,
     common_type,
+    open_bytes,
     understand,
     without_missing,
 )
@@ -59,7 +60,7 @@ def blocks(
         )
         return "error"
 
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         stream = _Utf8Stream(file, plan, f"\n{end}\n".encode())
         try:
             reader = arrow_csv.open_csv(
@@ -135,9 +136,7 @@ class Column:
     after a block that disagrees it is text, of which nothing is there yet.
     """
 
-    def __init__(
-        self, name: str, typed: bool, decimal: str, missing_values: Sequence[str], keeps: bool
-    ):
+    def __init__(self, name: str, typed: bool, decimal: str, reading: Reading, keeps: bool):
         self.name = name
         self.typed = typed
         self.type = pa.string()
@@ -147,7 +146,7 @@ class Column:
         self.seen: list[pa.Array] = []
         self._keeps = keeps
         self._decimal = decimal
-        self._missing_values = missing_values
+        self._missing_values, self._date_format = reading.missing_values, reading.date_format
         self._missing: Counter[str] = Counter()
         self._layout = ColumnLayout()
         self._convert: Converter | None = None
@@ -169,7 +168,9 @@ class Column:
         values = pa.nulls(len(present))
         try:
             if present.null_count < len(present) and self._convert is None:
-                self._convert, self._layout, values = understand(present, self._decimal)
+                self._convert, self._layout, values = understand(
+                    present, self._decimal, self._date_format
+                )
             elif present.null_count < len(present) and self._convert is not None:
                 values = self._convert(present)
         except pa.ArrowInvalid:
@@ -232,13 +233,12 @@ def columns_of(
     which those that turn out to be text after all are read again.
     """
     asked = set(plan.names if typed is None else typed)
-    missing = reading.missing_values
     parts = blocks(path, plan, plan.names, advance)
     first = next(parts)
     decimal = plan.layout.decimal
     if reading.decimal is None and plan.layout.delimiter != ",":
-        decimal = _find_decimal(first.columns, missing)
-    columns = [Column(name, name in asked, decimal, missing, keeps) for name in plan.names]
+        decimal = _find_decimal(first.columns, reading.missing_values)
+    columns = [Column(name, name in asked, decimal, reading, keeps) for name in plan.names]
     rows = 0
     for batch in chain([first], parts):
         rows += batch.num_rows

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from microagg.base.errors import InputError, OptionError
+from microagg.base.files import COMPRESSED
 from microagg.base.reading import Reading
-from microagg.table.checks import check_names
+from microagg.table.checks import check_names, sha256_of
+from microagg.table.formats.csv.dates import find_dates
 from microagg.table.formats.format import Piped
 
 _NO_TEXT = ("idna", "punycode", "unicode-escape", "raw-unicode-escape")
@@ -60,13 +63,16 @@ class ColumnLayout:
     """How the values of one column are written.
 
     missing: where there is none. booleans: true, false. separator: between date and time.
-    zone: what follows the time, as written.
+    zone: what follows the time, as written. date: the form of dates, where it is not that of ISO
+    8601; padded: days and months have two digits.
     """
 
     missing: str = ""
     booleans: tuple[str, str] = ("true", "false")
     separator: str = " "
     zone: str = ""
+    date: str = ""
+    padded: bool = True
 
 
 @dataclass(frozen=True)
@@ -108,8 +114,8 @@ def outline(path: Path | Piped, reading: Reading) -> Outline:
     A file that is not text, or has no usable line of column names, is refused.
     """
     _check_delimiter(reading.delimiter)
-    with path.open("rb") as file:
-        head = file.read(16)
+    with open_bytes(path) as file:
+        head = _taken(file, path, 16)
     other = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
     if other is not None:
         raise InputError(f"{path.name} is {other}, not CSV text; rename it or export it as CSV")
@@ -148,7 +154,33 @@ def outline(path: Path | Piped, reading: Reading) -> Outline:
         line_end=line_end[0] if line_end else "\n",
     )
     names = _column_names(path.name, header, delimiter)
+    if isinstance(path, Path) and compression_of(path) is not None:
+        sha256 = sha256_of(path)
     return Outline(path.name, sha256, length, layout, names, notes)
+
+
+def compression_of(path: Path) -> str | None:
+    """How a file is compressed, by its suffix."""
+    return COMPRESSED.get(path.suffix.lower())
+
+
+def open_bytes(path: Path | Piped) -> IO[bytes]:
+    """The bytes of the text, also of a file that is compressed."""
+    if isinstance(path, Piped) or compression_of(path) is None:
+        return path.open("rb")
+    return pa.input_stream(str(path), compression=compression_of(path))
+
+
+def _taken(file: IO[bytes], path: Path | Piped, size: int) -> bytes:
+    try:
+        return file.read(size)
+    except (pa.ArrowException, OSError) as failure:
+        # What the system says stays; what does not come from it is about compressed bytes.
+        if getattr(failure, "errno", None) is not None:
+            raise
+        raise InputError(
+            f"{path.name} is damaged, cut off, or not compressed as its suffix says"
+        ) from None
 
 
 def _check_delimiter(delimiter: str | None) -> None:
@@ -185,9 +217,9 @@ def _scan(path: Path | Piped, encoding: str) -> tuple[str, int, str]:
     digest = hashlib.sha256()
     decoder = codecs.getincrementaldecoder(encoding)()
     size, sample, tail = 0, "", ""
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         while True:
-            chunk = file.read(_SAMPLE)
+            chunk = _taken(file, path, _SAMPLE)
             digest.update(chunk)
             try:
                 text = decoder.decode(chunk, final=not chunk)
@@ -256,7 +288,9 @@ def _column_names(file_name: str, header: str, delimiter: str) -> list[str]:
     return list(names)
 
 
-def understand(text: pa.Array, decimal: str) -> tuple[Converter, ColumnLayout, pa.Array]:
+def understand(
+    text: pa.Array, decimal: str, date_format: str | None = None
+) -> tuple[Converter, ColumnLayout, pa.Array]:
     """What these fields are, how they are written, and what they say; one is not missing."""
     example = text.drop_null()[0].as_py()
     for kind in (_numbers, _booleans, _dates, _moments):
@@ -267,7 +301,11 @@ def understand(text: pa.Array, decimal: str) -> tuple[Converter, ColumnLayout, p
                 return convert, layout, convert(text)
             except pa.ArrowInvalid:
                 continue
-    return as_it_is, ColumnLayout(), text
+    try:
+        convert, form, padded = find_dates(example, text, date_format)
+    except pa.ArrowInvalid:
+        return as_it_is, ColumnLayout(), text
+    return convert, ColumnLayout(date=form, padded=padded), convert(text)
 
 
 def without_missing(text: pa.Array, missing_values: Sequence[str]) -> pa.Array:

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
 from microagg.table.checks import characters, plain
-from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout, zone_name
+from microagg.table.formats.csv.dates import as_written
+from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout, compression_of, zone_name
 
 _ROWS = 1 << 16
 _CELLS = 1 << 22
@@ -47,7 +48,8 @@ def open_writer(
     alone = len(schema) == 1
     styles = [layout.columns.get(name, ColumnLayout()) for name in schema.names]
     rows = max(1, min(_ROWS, _CELLS // len(schema)))
-    with path.open("wb") as file:
+    packed = compression_of(path)
+    with path.open("wb") if packed is None else pa.output_stream(path, packed) as file:
         put = _encoded_into(file, layout)
         header = [pa.array([name], pa.large_string()) for name in schema.names]
         put(_lines([_quoted(name, layout, alone) for name in header], layout))
@@ -80,6 +82,8 @@ def _text(values: pa.Array, style: ColumnLayout, decimal: str) -> pa.Array:
         text = _moment_text(values, style)
     elif pa.types.is_floating(kind):
         text = _float_text(values)
+    elif pa.types.is_date32(kind) and style.date:
+        text = as_written(values, style.date, style.padded)
     else:
         text = pc.cast(values, pa.large_string())
     if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):

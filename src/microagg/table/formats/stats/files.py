@@ -177,6 +177,10 @@ class Stats(Format):
             return column
         return pc.if_else(pa.array(mask), pa.scalar(None, column.type), column)
 
+    def kind_of(self, name: str, layout: Layout) -> str | None:
+        """By its measurement level; without one, codes if every value is labelled."""
+        return layout.kinds.get(name)
+
     def exported(
         self, table: pa.Table, path: Path | None, reading: Reading, layout: Layout
     ) -> pa.Table:
@@ -224,7 +228,7 @@ def _layout(path: Path, kind: str, table: pa.Table, found: Any) -> Layout:
     for name, letters in tags.items():
         coded: dict[str, Any] = LONG_TAGS if pa.types.is_integer(types[name]) else DOUBLE_TAGS
         codes[name] = MissingCodes(tuple(coded[letter] for letter in letters))
-    return Layout(
+    layout = Layout(
         kind=kind,
         version=_version(path, kind),
         types=types,
@@ -240,6 +244,20 @@ def _layout(path: Path, kind: str, table: pa.Table, found: Any) -> Layout:
         missing_codes=codes,
         tags={name: tuple(letters) for name, letters in tags.items()},
     )
+    kinds = {name: _kind(table[name], name, layout) for name in types}
+    return replace(layout, kinds=given(kinds))
+
+
+def _kind(column: pa.ChunkedArray, name: str, layout: Layout) -> str | None:
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return None
+    measure = layout.measures.get(name, "unknown")
+    if measure != "unknown":
+        return None if measure == "scale" else measure
+    numbers, codes = numbers_of(column, layout.kind), mask_of_missing(column, layout, name)
+    there = numbers[~np.isnan(numbers) & (True if codes is None else ~codes)]
+    labelled = [value for value in layout.value_labels.get(name, {}) if not isinstance(value, str)]
+    return "nominal" if there.size and np.isin(there, labelled).all() else None
 
 
 def _version(path: Path, kind: str) -> int:

@@ -64,6 +64,7 @@ class Layout:
     kind: SPSS, Stata, SAS or SAS xport.
     version: of a .dta or .xpt file; of SPSS the compression (0 none, 1 by rows, 2 zlib).
     types: of the columns as they were read; what is said of a column holds while its type does.
+    kinds: of columns that labels or measurement levels tell to be codes.
     tags: of Stata, the letters of the extended missing values that a column uses.
     """
 
@@ -81,6 +82,7 @@ class Layout:
     widths: dict[str, int] = field(default_factory=dict)
     missing_codes: dict[str, MissingCodes] = field(default_factory=dict)
     tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
 
     def still_like(self, name: str, kind: pa.DataType) -> bool:
         """Whether a column holds the same sort of thing as when it was read."""
