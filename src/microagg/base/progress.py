@@ -51,7 +51,8 @@ def watch(title: str, show: bool | None = None) -> Iterator[Advance]:
 @contextmanager
 def library_prints_to_stderr() -> Iterator[None]:
     """Keep standard output for results: a solver beneath prints there what it should not."""
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     try:
         kept = os.dup(1)
     except OSError:

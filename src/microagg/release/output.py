@@ -4,13 +4,12 @@ import os
 import shutil
 import sys
 import tempfile
-import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 from microagg.base.errors import OptionError
-from microagg.base.files import whole_path
+from microagg.base.files import whole_paths
 from microagg.engine.protocol import Place
 from microagg.table.formats import check_writable, format_of
 from microagg.table.formats.database import same_table
@@ -59,18 +58,15 @@ def open_place(
         yield Place(address, None, force)
         return
     path = Path(address)
-    certificate, record = certificate_path(path), record_path(path)
-    whole = _whole_folder if folder else whole_path
-    # The release takes its name first, then record and certificate, once all are on the disk.
-    with (
-        whole_path(certificate) as beside,
-        whole_path(record, 0o600) if has_record else nullcontext() as owners,
-        whole(path) as temporary,
-    ):
-        yield Place(address, temporary, force, beside, owners)
-        # Those of an earlier release must never stand beside this one.
-        certificate.unlink(missing_ok=True)
-        record.unlink(missing_ok=True)
+    # The release takes its name first and the certificate last, once all are on the disk.
+    wanted = ((path, 0o666), (record_path(path), 0o600), (certificate_path(path), 0o666))
+    with whole_paths(*wanted) as (draft, owners, beside):
+        # Before nobody else was kept from writing there, and others still are not.
+        refuse_target(address, origin.path, origin.address, force, folder=folder)
+        if folder:
+            draft.mkdir()
+        yield Place(address, draft, force, beside, owners if has_record else None)
+        refuse_target(address, origin.path, origin.address, force, folder=folder)
 
 
 def refuse_target(
@@ -88,6 +84,8 @@ def refuse_target(
         will be written.
     """
     paths = list(others)
+    if target == STANDARD_STREAM and sys.stdout is None:
+        raise OptionError("-o - writes to standard output, which is closed; name a file")
     if folder and (target == STANDARD_STREAM or "://" in target):
         raise OptionError(
             "Spark writes a folder of files: give it a path that all machines share, such as "
@@ -102,7 +100,7 @@ def refuse_target(
         paths += [path, certificate_path(path), record_path(path)]
     for path in paths:
         refuse_overwriting(path, source, force, folder=folder and path == Path(target))
-    wanted = [path.absolute() for path in paths]
+    wanted = [os.path.normcase(path.resolve()) for path in paths]
     if len(set(wanted)) < len(wanted):
         raise OptionError("two outputs have the same name; give each a name of its own")
 
@@ -129,7 +127,8 @@ def refuse_overwriting(
                 f"{path.name} is the input, in it or around it, which is never written over; name "
                 "another"
             )
-    if not path.exists():
+    # A link that leads nowhere is somebody's too.
+    if not os.path.lexists(path):
         _check_folder(path)
         return
     if path.is_dir() and not folder:
@@ -143,28 +142,3 @@ def _check_folder(path: Path) -> None:
     folder = next(folder for folder in path.absolute().parents if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise OptionError(f"{path.name} cannot be written: {folder} is no folder one may write to")
-
-
-@contextmanager
-def _whole_folder(path: Path) -> Iterator[Path]:
-    """A folder beside the one wanted, which takes its name once everything is in it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mark = f".{path.name[:40]}.{uuid.uuid4().hex[:8]}"
-    room, old = path.with_name(mark), path.with_name(f"{mark}.old")
-    room.mkdir()
-    try:
-        yield room
-        if path.exists():
-            path.rename(old)
-        try:
-            room.rename(path)
-        except OSError:
-            if old.exists():
-                old.rename(path)
-            raise
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
-        if old.is_dir():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            old.unlink(missing_ok=True)

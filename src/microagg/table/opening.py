@@ -97,7 +97,14 @@ def open_table(
         return Opened(frame, origin, fingerprint(frame.hashable()), frame.notes)
     address = os.fspath(source)
     known = format_of(address)
-    loaded = known.read(_at_hand(address), reading, typed, advance)
+    content = _at_hand(address)
+    marks = known.marks(Path(address)) if isinstance(content, str) and known.is_file else None
+    try:
+        loaded = known.read(content, reading, typed, advance)
+    finally:
+        # What looks like damage may be what somebody is writing just now.
+        if marks is not None and marks != known.marks(Path(address)):
+            raise changed_meanwhile(known.shown(address))
     origin = Origin(
         known.shown(address),
         known.name,
@@ -107,6 +114,13 @@ def open_table(
         address=None if known.is_file else known.without_password(address),
     )
     return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
+
+
+def changed_meanwhile(name: str) -> InputError:
+    """What is said of a file that is not the one that was opened."""
+    return InputError(
+        f"{name} was changed while it was being read; start again once nobody writes to it"
+    )
 
 
 def _in_pieces_of_one(loaded: Loaded) -> pa.Table:
@@ -146,6 +160,6 @@ def _at_hand(address: str) -> str | Piped:
     """
     if address != STANDARD_STREAM:
         return address
-    if sys.stdin.buffer.isatty():
+    if sys.stdin is None or sys.stdin.buffer.isatty():
         raise InputError('"-" reads the table from standard input, but nothing is piped in')
     return Piped(sys.stdin.buffer.read())
