@@ -104,13 +104,18 @@ def _lock_on_windows(stream: IO[Any], wait: bool) -> bool:
 
 def _locked(folder: Path, busy: str) -> IO[bytes]:
     """The lock of a folder, which is made if it is not there."""
+    path = folder / _LOCK
     while True:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         with suppress(FileNotFoundError):  # whoever had it has just removed it
             _refuse_shared(folder)
-            path = folder / _LOCK
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+            try:
+                handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+            except OSError:
+                with suppress(OSError):  # there may be more in it
+                    folder.rmdir()
+                raise
             stream = os.fdopen(handle, "r+b")
             try:
                 if not lock(stream, wait=False):

@@ -3,7 +3,8 @@
 import difflib
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +18,7 @@ from microagg.base.recipe import Recipe
 from microagg.table.checks import fingerprint
 from microagg.table.formats import FORMATS, format_of
 from microagg.table.formats.format import STANDARD_STREAM as STANDARD_STREAM
-from microagg.table.formats.format import Format, Loaded, Piped
+from microagg.table.formats.format import Format, Loaded, Marks, Piped
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
 
 
@@ -98,13 +99,9 @@ def open_table(
     address = os.fspath(source)
     known = format_of(address)
     content = _at_hand(address)
-    marks = known.marks(Path(address)) if isinstance(content, str) and known.is_file else None
-    try:
+    is_path = known.is_file and isinstance(content, str)
+    with unchanged(known, Path(address)) if is_path else nullcontext():
         loaded = known.read(content, reading, typed, advance)
-    finally:
-        # What looks like damage may be what somebody is writing just now.
-        if marks is not None and marks != known.marks(Path(address)):
-            raise changed_meanwhile(known.shown(address))
     origin = Origin(
         known.shown(address),
         known.name,
@@ -114,6 +111,18 @@ def open_table(
         address=None if known.is_file else known.without_password(address),
     )
     return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
+
+
+@contextmanager
+def unchanged(known: Format, path: Path) -> Iterator[Marks]:
+    """Refuse files that are changed while they are read, and so are not what was hashed."""
+    marks = known.marks(path)
+    try:
+        yield marks
+    finally:
+        # What looks like damage may be what somebody is writing just now.
+        if known.marks(path) != marks:
+            raise changed_meanwhile(path.name)
 
 
 def changed_meanwhile(name: str) -> InputError:

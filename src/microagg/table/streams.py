@@ -12,7 +12,7 @@ from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats import format_in_parts
 from microagg.table.formats.format import Marks, Parts, Typed
-from microagg.table.opening import Origin, changed_meanwhile, check_columns
+from microagg.table.opening import Origin, changed_meanwhile, check_columns, unchanged
 
 _ROWS = 1 << 17
 
@@ -80,16 +80,14 @@ def open_stream(
     """
     known = format_in_parts(os.fspath(address), "read")
     path = Path(address).absolute()
-    marks = known.marks(path)
     try:
-        parts = known.open_parts(path, reading, typed, advance)
+        with unchanged(known, path) as marks:
+            parts = known.open_parts(path, reading, typed, advance)
     except OSError as problem:
         reason = problem.strerror or "it cannot be opened"
         raise InputError(f"{path.name} cannot be read: {reason}") from None
     origin = Origin(path.name, known.name, reading, parts.layout, path)
-    stream = Stream(**vars(parts), origin=origin, _path=path, _marks=marks)
-    stream.check_unchanged()
-    return stream
+    return Stream(**vars(parts), origin=origin, _path=path, _marks=marks)
 
 
 def estimated_size(address: str | os.PathLike[str]) -> int | None:

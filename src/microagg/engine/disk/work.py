@@ -138,13 +138,18 @@ class Work:
                 f"there is nothing to resume: no run left {self._place.name} behind; leave out "
                 "resume"
             )
+        busy = (
+            f"another run is at work in {self._place.name} right now; wait for it, or name "
+            "another folder"
+        )
         with self.failures_named():
             made = place is None or _make(self._place)
-            busy = (
-                f"another run is at work in {self._place.name} right now; wait for it, or name "
-                "another folder"
-            )
-            self._own = OwnFolder(self.folder, _MADE, busy)
+            try:
+                self._own = OwnFolder(self.folder, _MADE, busy)
+            except OSError:
+                if made:
+                    self._place.rmdir()
+                raise
         try:
             before = self.state
             if resume:
@@ -158,18 +163,23 @@ class Work:
             self._own.let_go()
             raise
         # The place goes if a run made it, be it one that is dead.
-        self._made = made or before.get("made") is True
+        self._made = made or before.get("made") is True or self._place.suffix == _PARTS
         self._end = weakref.finalize(self, _remove, self._own, self._made)
         self._identity = dict(identity)
-        with self.failures_named():
-            if not resume:
-                if "counts" in before and before.get("identity") == identity:
-                    _log.warning(
-                        "microagg: a run that was cut off had left its work here, and --resume "
-                        "would have gone on with it; this one begins anew"
-                    )
-                self._own.clear()
-            self.note()
+        could_resume = "counts" in before and before.get("identity") == self._identity
+        if could_resume and not resume:
+            _log.warning(
+                "microagg: a run that was cut off had left its work here, and --resume would have "
+                "gone on with it; this one begins anew"
+            )
+        try:
+            with self.failures_named():
+                if not resume:
+                    self._own.clear()
+                self.note()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Remove the folder."""
