@@ -1,12 +1,15 @@
 """Input that nobody should send: one clear sentence, exit code 2, nothing lost, no value told."""
 
+import errno
 import os
 import resource
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
+from microagg.table.formats import format_of
 from tests.commands import ROLES, microagg, refusal, survey
 
 SECRET = "Zwiebelfisch"
@@ -307,3 +310,110 @@ def test_a_real_process_says_the_same(tmp_path):
     assert done.stdout == ""
     assert done.stderr.startswith("microagg: row 3 of in.csv has 3 field")
     assert done.stderr.count("\n") == 1
+
+
+# --- A process in poor surroundings ---------------------------------------------------------------
+
+
+def run(folder, *arguments, **options):
+    """A process of its own, and what a shell sees of it."""
+    command = [sys.executable, "-m", "microagg", *map(str, arguments)]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run(command, cwd=folder, text=True, check=False, timeout=120, **streams)
+
+
+PROTECT = ("protect", "in.csv", "-q", "age,income", "-k", "3", "-m", "zscore")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
+def test_a_pipe_that_is_called_a_file(tmp_path, suffix):
+    pipe = tmp_path / f"in.{suffix}"
+    os.mkfifo(pipe)
+    for command in ("protect", "inspect"):
+        more = ("-q", "age", "-o", "out.csv") if command == "protect" else ()
+        done = run(tmp_path, command, pipe.name, *more)
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"microagg: '{pipe.name}' is a pipe or a device, not a file; pipe a table into - "
+            "instead\n"
+        )
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_standard_streams_that_are_closed(tmp_path, closed):
+    survey(tmp_path / "in.csv")
+    done = run(tmp_path, *PROTECT, "-o", "out.csv", preexec_fn=lambda: os.close(closed))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.csv").read_text().startswith("name,age")
+    if closed == 0:
+        done = run(tmp_path, "protect", "-", *PROTECT[2:], "-o", "out2.csv",
+                   preexec_fn=lambda: os.close(0))  # fmt: skip
+        assert "standard input, but nothing is piped in" in done.stderr
+    if closed == 1:
+        done = run(tmp_path, *PROTECT, "-o", "-", preexec_fn=lambda: os.close(1))
+        assert done.stderr.endswith("standard output, which is closed; name a file\n")
+    if closed == 2:
+        done = run(tmp_path, *PROTECT, "-o", "-", preexec_fn=lambda: os.close(2))
+        assert done.stdout.startswith("name,age")
+        assert len(done.stdout.splitlines()) == 61
+        done = run(tmp_path, "protect", "no.csv", "-q", "x", "-o", "-",
+                   preexec_fn=lambda: os.close(2))  # fmt: skip
+        assert done.stdout == ""
+    assert done.returncode == (0 if closed == 2 and done.stdout else 2)
+    assert done.stderr.count("\n") == (closed != 2)
+
+
+def test_a_reader_that_goes_away(tmp_path):
+    survey(tmp_path / "in.csv", records=20_000)
+    command = [sys.executable, "-m", "microagg", *PROTECT, "-o", "-"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.read(10)
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 141
+    assert said == b""
+
+
+def test_a_standard_output_that_is_full(tmp_path):
+    survey(tmp_path / "in.csv")
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = run(tmp_path, *PROTECT, "-o", "-", stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == "microagg: No space left on device\n"
+
+
+FAILURES = [
+    MemoryError(),
+    pa.ArrowMemoryError("malloc of size 47114711 failed"),
+    OSError(errno.ENOMEM, "Cannot allocate memory"),
+    RuntimeError("can't start new thread"),
+    ImportError("x.so: failed to map segment from shared object"),
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    ("suffix", "inside"),
+    [
+        ("csv", "microagg.table.formats.csv.columns._Utf8Stream.read"),
+        ("xlsx", "openpyxl.load_workbook"),
+        ("sav", "pyreadstat.read_sav"),
+        ("parquet", "pyarrow.parquet.ParquetFile.iter_batches"),
+        ("csv", "microagg.actions.protect.make_plan"),
+    ],
+)
+def test_memory_that_is_not_enough(tmp_path, monkeypatch, suffix, inside, failure):
+    """One sentence that says what helps, wherever it happens, and not that a file is damaged."""
+    table = pa.table({"age": [1.0] * 9, "income": [2.0] * 9})
+    format_of(f"in.{suffix}").write(table, tmp_path / f"in.{suffix}", None)
+
+    def fail(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(inside, fail)
+    said = refusal("protect", f"in.{suffix}", *PROTECT[2:], "-o", "out.csv", folder=tmp_path)
+    if inside.startswith("microagg.actions") or isinstance(failure, MemoryError):
+        assert said.startswith("there is not enough memory")
+        assert "--engine disk" in said

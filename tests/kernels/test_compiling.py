@@ -1,4 +1,7 @@
+import importlib
 import io
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -73,9 +76,6 @@ def test_a_damaged_cache_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
     def load():
-        import importlib
-        import sys
-
         sys.modules.pop("damaged", None)
         return importlib.import_module("damaged")
 
@@ -85,6 +85,50 @@ def test_a_damaged_cache_is_compiled_again(tmp_path, monkeypatch):
     for path in compiled:
         path.write_bytes(path.read_bytes()[:100])
     assert load().double(21) == 42
+
+
+PLANTED = """
+import os, pickle, sys
+class Planted:
+    def __reduce__(self):
+        return os.mkdir, (sys.argv[2],)
+with open(sys.argv[1], "wb") as stream:
+    pickle.dump(Planted(), stream)
+"""
+
+
+@pytest.mark.parametrize("way", ["folder", "index", "nowhere"])
+def test_what_others_can_write_is_never_loaded(tmp_path, monkeypatch, caplog, way):
+    """An index is code to be run, whoever wrote it."""
+    source, trap, home = tmp_path / "open_to_all.py", tmp_path / "trap", tmp_path / "home"
+    source.write_text(
+        "from microagg.kernels.compiling import kernel\n@kernel\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    caplog.set_level("INFO", "microagg")
+
+    def load():
+        sys.modules.pop("open_to_all", None)
+        compiling._folder_for.cache_clear()
+        return importlib.import_module("open_to_all").double(21)
+
+    assert load() == 42
+    assert not home.exists()
+    (index,) = (tmp_path / "__pycache__").glob("*.nbi")
+    subprocess.run([sys.executable, "-c", PLANTED, index, trap], check=True)
+    (index if way == "index" else index.parent).chmod(0o777)
+    if way == "nowhere":
+        home.write_text("no folder")
+    for _ in range(2):
+        assert load() == 42
+    assert not trap.exists()
+    told = "it is not kept" if way == "nowhere" else "it is kept in"
+    assert told in caplog.text
+    if way != "nowhere":
+        (kept,) = (home / "microagg").iterdir()
+        assert kept.stat().st_mode & 0o777 == 0o700
+        assert list(kept.glob("*.nbc"))
 
 
 def test_every_kernel_carries_the_stamp_of_the_whole_package():

@@ -1,5 +1,12 @@
 """Where a release goes: a draft first, whole or not at all, and never over its input."""
 
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from microagg.base.errors import OptionError
@@ -31,7 +38,7 @@ def test_a_file_and_its_certificate_take_their_names_together(tmp_path):
         place.path.write_text("rows")
         place.certificate.write_text("promises")
         place.record.write_text("secrets")
-        assert place.record.stat().st_mode & 0o777 == 0o600
+        assert place.path.parent.stat().st_mode & 0o777 == 0o700
         assert not target.exists()
         assert place.path.suffix == ".csv"
     assert names(tmp_path) == RELEASE
@@ -45,8 +52,10 @@ def test_neither_certificate_nor_record_of_an_earlier_release_stays(tmp_path):
     target = tmp_path / "release.csv"
     for has_record in (True, False):
         with open_place(target, ELSEWHERE, force=True, has_record=has_record) as place:
-            place.path.touch()
-    assert names(tmp_path) == RELEASE[:2]
+            assert (place.record is None) != has_record
+            for path in (place.path, place.certificate, *([place.record] if has_record else [])):
+                path.touch()
+        assert names(tmp_path) == RELEASE[: 2 + has_record]
 
 
 @pytest.mark.parametrize("path", [certificate_path, record_path])
@@ -54,6 +63,87 @@ def test_neither_is_replaced_without_force(tmp_path, path):
     path(tmp_path / "release.csv").write_text("mine")
     with pytest.raises(OptionError, match=r"release\.csv\..*json exists; say force"):
         refuse_target(str(tmp_path / "release.csv"), None, None, force=False)
+
+
+@pytest.mark.parametrize("path", [Path, certificate_path, record_path])
+def test_what_appears_meanwhile_is_not_replaced_without_force(tmp_path, path):
+    mine = path(tmp_path / "release.csv")
+
+    def write(force):
+        with open_place(tmp_path / "release.csv", ELSEWHERE, force=force) as place:
+            place.path.write_text("rows")
+            mine.write_text("mine")
+
+    with pytest.raises(OptionError, match=rf"{mine.name} exists; say force"):
+        write(force=False)
+    assert names(tmp_path) == [mine.name]
+    assert mine.read_text() == "mine"
+    write(force=True)
+    assert names(tmp_path) == RELEASE[:1]
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced_without_force(tmp_path):
+    (tmp_path / "release.csv").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OptionError, match=r"release\.csv exists; say force"):
+        refuse_target(str(tmp_path / "release.csv"), None, None, force=False)
+
+
+def test_two_outputs_are_the_same_through_links_too(tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    for name in RELEASE:
+        others = [tmp_path / "link" / name]
+        with pytest.raises(OptionError, match="two outputs have the same name"):
+            refuse_target(str(tmp_path / "home" / "release.csv"), None, None, False, others)
+
+
+RACE = """
+import sys, time
+import pyarrow as pa
+import microagg
+from microagg.base.errors import MicroaggError
+
+release = microagg.protect(pa.table({"age": list(range(10)), "who": [sys.argv[1]] * 10}),
+                           quasi_identifiers="age", k=2, method="zscore", progress=False)
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    release.write("release.csv", force="force" in sys.argv)
+except MicroaggError as refused:
+    print(refused)
+else:
+    print("written")
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("force",)])
+def test_of_two_that_write_the_same_one_wins_whole(tmp_path, more):
+    """Release, certificate and record are those of one run; the other gets a sentence."""
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, who, *more],
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for who in ("one", "other")
+    ]
+    for run in runs:
+        assert run.stdout.readline() == "ready\n"
+    for run in runs:
+        run.stdin.write("\n")
+        run.stdin.flush()
+    said = [run.communicate()[0].strip() for run in runs]
+    assert "written" in said
+    for each in said:
+        sentence = r"another run is writing release\.csv right now|release\.csv.* exists; say force"
+        assert each == "written" or re.match(sentence, each)
+    assert names(tmp_path) == RELEASE
+    found = hashlib.sha256((tmp_path / "release.csv").read_bytes()).hexdigest()
+    for path in (certificate_path, record_path):
+        told = json.loads(path(tmp_path / "release.csv").read_text())
+        assert told["sha256"]["release"] == found
 
 
 def test_after_a_failure_what_was_there_is_still_there(tmp_path):
@@ -84,6 +174,7 @@ def test_a_folder_takes_its_name_whole(tmp_path):
     with open_place(target, ELSEWHERE, force=True, folder=True) as place:
         (place.path / "new").touch()
         place.certificate.touch()
+        place.record.touch()
         assert names(target) == ["old"]
     assert names(target) == ["new"]
     assert names(tmp_path) == [name.replace("csv", "parquet", 1) for name in RELEASE]

@@ -286,3 +286,19 @@ def test_formats_that_hold_more_than_a_pattern_stay_behind():
     assert list(found.values()) == kept[1:]
     listed = Recipe(quasi_identifiers="c1", keep_metadata=list(layout.formats))
     assert list(EXCEL.released(layout, table, listed).formats.values()) == [*kept[1:], *gone]
+
+
+def test_a_row_may_not_claim_any_number(tmp_path):
+    """Rows between would be made up one by one, which takes hours."""
+    path, claimed = tmp_path / "table.xlsx", tmp_path / "claimed.xlsx"
+    Excel().write(pa.table({"age": [1, 2]}), path, None)
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(claimed, "w") as target:
+        for part in source.namelist():
+            content = source.read(part)
+            if part.endswith("sheet1.xml"):
+                assert b'<row r="3"' in content
+                content = content.replace(b'<row r="3"', b'<row r="2000000000"')
+                content = content.replace(b'r="A3"', b'r="A2000000000"')
+            target.writestr(part, content)
+    with pytest.raises(InputError, match="is damaged"):
+        Excel().read(claimed, Reading())

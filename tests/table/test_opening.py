@@ -3,7 +3,13 @@ import signal
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
+
+from microagg.base.errors import InputError
+from microagg.base.reading import Reading
+from microagg.table.formats import format_of
+from microagg.table.opening import open_table
 
 SCRIPT = """
 import signal
@@ -48,3 +54,42 @@ def test_no_copy_of_standard_input_is_left_when_the_process_is_killed(tmp_path, 
     process.communicate()
     left = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(b"Zorro" in path.read_bytes() for path in left)
+
+
+# --- What is hashed is what was read --------------------------------------------------------------
+
+
+PASSES = {
+    "table.csv": "csv.columns_of",
+    "table.parquet": "arrow.sha256_of",
+    "table.arrow": "arrow.sha256_of",
+    "table.xlsx": "excel.sha256_of",
+    "table.sav": "stats.files.sha256_of",
+    "table.dta": "stats.files.sha256_of",
+}
+
+
+@pytest.mark.parametrize(("name", "between"), PASSES.items())
+@pytest.mark.parametrize("quietly", [False, True])
+def test_a_file_that_changes_between_passes_is_refused(
+    tmp_path, monkeypatch, name, between, quietly
+):
+    """Also one that looks as old, and as long, as before."""
+    path = tmp_path / name
+    write = format_of(name).write
+    write(pa.table({"age": [1.0, 2.0]}), path, None)
+    before = path.stat()
+    where, function = f"microagg.table.formats.{between}".rsplit(".", 1)
+    real = getattr(sys.modules[where], function)
+
+    def changed(*arguments):
+        done = real(*arguments) if function == "sha256_of" else None
+        write(pa.table({"age": [1.0, 3.0]}), path, None)
+        if quietly:
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return done or real(*arguments)
+
+    assert open_table(path, Reading()).frame.rows == 2
+    monkeypatch.setattr(f"{where}.{function}", changed)
+    with pytest.raises(InputError, match=f"{name} was changed while it was being read"):
+        open_table(path, Reading())

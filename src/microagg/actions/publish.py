@@ -11,11 +11,12 @@ from microagg.actions.estimate import Estimate, estimate
 from microagg.actions.protect import protect
 from microagg.base.certificate import Certificate
 from microagg.base.errors import OptionError
+from microagg.base.files import recover
 from microagg.base.progress import library_prints_to_stderr
 from microagg.base.recipe import Recipe
 from microagg.base.record import Record
 from microagg.engine.choosing import Where
-from microagg.engine.disk.work import work_path
+from microagg.engine.disk.work import remove_left, work_path
 from microagg.kernels.compiling import seconds_compiling
 from microagg.release.output import (
     certificate_path,
@@ -67,7 +68,12 @@ class Publication:
     def make(self, progress: bool | None = None) -> Outcome:
         """Make it. What would be refused at the end is refused before any work is done."""
         started, compiled = time.perf_counter(), seconds_compiling()
+        to_path = self.output != STANDARD_STREAM and "://" not in self.output
+        if to_path:
+            recover(Path(self.output))
         where = self._settled(Where(**self.where))
+        if to_path and where.engine != "disk":
+            remove_left(work_path(Path(self.output)))
         with library_prints_to_stderr():
             release = protect(
                 self.source,

@@ -1,12 +1,19 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, also several at once."""
 
+import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import Any, TextIO
+
+from microagg.base.folders import OwnFolder, remove
+
+# Which names drafts are to take; once it is there, nothing but taking them is left to do.
+_NAMES = "names.json"
+_MADE = r"\.?draft-\d.*|old-\d|names\.json"
+_LONGEST = 150
 
 # What suffixes mean that stand behind that of the file that was compressed.
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
@@ -20,44 +27,129 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def whole_path(path: Path, mode: int = 0o666) -> Iterator[Path]:
-    """A path to write to, beside the one wanted and of the same suffix.
+    """A path to write to that has the same suffix; see `whole_paths`."""
+    with whole_paths((path, mode)) as (draft,):
+        yield draft
 
-    The file takes its name once everything is in it and on the disk. After a failure nothing is
-    left of it, and a file that had the name before still has it.
 
-    mode: who may read and write it, as far as the user's mask lets them.
+@contextmanager
+def whole_paths(*wanted: tuple[Path, int]) -> Iterator[list[Path]]:
+    """Paths to write to, in a folder beside the first of those wanted that one run has at a time.
+
+    Files (or folders) take their names once everything is in them and on the disk. After a failure
+    nothing is left of them, and what had the names before still has them. What a run leaves that is
+    killed goes when the next one writes there; if it was killed while names were taken, the next
+    run goes on with that: the last of them says that all are there. A draft that nobody wrote
+    takes its name from whatever has it.
+
+    wanted: paths in one folder, and who may read and write each, as far as the user's mask lets.
     """
-    prefix = f".{path.name[:40]}."
+    path = wanted[0][0]
+    home = _home(path)
     try:
-        with _temporary(path, prefix, mode) as temporary:
-            yield temporary
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = _opened(path)
+        try:
+            drafts = [home / f"draft-{n}{suffix_of(each)}" for n, (each, _) in enumerate(wanted)]
+            yield drafts
+            for draft, (_, mode) in zip(drafts, wanted, strict=True):
+                _settle(draft, mode)
+            names = [each.name for each, _ in wanted]
+            if len(names) > 1:
+                with (home / _NAMES).open("w", encoding="utf-8") as stream:
+                    json.dump(names, stream)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                _sync_folder(home)
+            _take_names(home, names)
+        finally:
+            own.remove()
     except OSError as failure:
-        # Neither the name of the temporary file nor the words of a library would tell anything.
-        about = failure.filename is None or Path(failure.filename).name.startswith(prefix)
+        # Neither the name of a draft nor the words of a library would tell anything.
+        about = failure.filename is None or home in (
+            Path(failure.filename),
+            *Path(failure.filename).parents,
+        )
         if failure.errno is None or not about:
             raise
         raise OSError(failure.errno, os.strerror(failure.errno), str(path)) from None
 
 
-@contextmanager
-def _temporary(path: Path, prefix: str, mode: int) -> Iterator[Path]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=suffix_of(path))
-    temporary = Path(name)
+def recover(path: Path) -> None:
+    """Finish what a run was killed at while files took their names; remove what else it left."""
+    if os.path.lexists(_home(path)):
+        _opened(path).remove()
+
+
+def _home(path: Path) -> Path:
+    """Where the drafts of a file are."""
+    name = path.name
+    if len(os.fsencode(name)) > _LONGEST:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return path.with_name(f".{name}.drafts")
+
+
+def _opened(path: Path) -> OwnFolder:
+    """The folder of drafts, without those of a run that is dead."""
+    home = _home(path)
+    busy = f"another run is writing {path.name} right now; wait for it, or name another"
+    own = OwnFolder(home, _MADE, busy)
     try:
-        os.close(handle)
-        yield temporary
-        with temporary.open("rb") as written:
+        with suppress(FileNotFoundError, ValueError):
+            names = json.loads((home / _NAMES).read_text(encoding="utf-8"))
+            if all(str(name).startswith(path.name) and Path(name).name == name for name in names):
+                _take_names(home, names)
+        own.clear()
+    except BaseException:
+        own.let_go()
+        raise
+    return own
+
+
+def _settle(draft: Path, mode: int) -> None:
+    """On the disk, and as public as its folder says."""
+    if draft.is_file():
+        with draft.open("r+b") as written:
             os.fsync(written.fileno())
-        # mkstemp makes files for one user only; a release is as public as its folder says.
         mask = os.umask(0)
         os.umask(mask)
-        temporary.chmod(mode & ~mask)
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+        draft.chmod(mode & ~mask)
+
+
+def _take_names(home: Path, names: Sequence[str]) -> None:
+    """Let all drafts take their names; what was begun is finished, unless the disk refuses."""
+    places = [(draft, home.parent / name) for draft, name in _drafts(home, names)]
+    try:
+        _take(home, places)
+    except OSError:
+        first = places[0][0]
+        for number, (_, target) in enumerate(places):
+            old = home / f"old-{number}"
+            if os.path.lexists(first) and os.path.lexists(old):
+                old.rename(target)
         raise
+    except BaseException:
+        _take(home, places)
+        raise
+
+
+def _drafts(home: Path, names: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    return ((home / f"draft-{n}{suffix_of(name)}", name) for n, name in enumerate(names))
+
+
+def _take(home: Path, places: Sequence[tuple[Path, Path]]) -> None:
+    if os.path.lexists(places[0][0]):
+        # What stood beside another file must never stand beside this one.
+        for number, (draft, target) in enumerate(places):
+            folder = target.is_dir() and not target.is_symlink()
+            # A file cannot replace a folder, which a rename refuses by itself.
+            if os.path.lexists(target) and (draft.is_dir() if folder else number):
+                remove(home / f"old-{number}")
+                target.rename(home / f"old-{number}")
+    for draft, target in places:
+        if os.path.lexists(draft):
+            draft.replace(target)
+    _sync_folder(home.parent)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -85,35 +177,3 @@ def write_json(path: Path, content: Any, mode: int = 0o666) -> None:
     with whole_file(path, mode) as stream:
         json.dump(content, stream, indent=2, ensure_ascii=False)
         stream.write("\n")
-
-
-def lock(stream: IO[Any], *, wait: bool) -> bool:
-    """Lock an open file until it is closed, also by the end of the process; whether it could be.
-
-    wait: until nobody else has it.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        return _lock_on_windows(stream, wait)
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        return False
-    return True
-
-
-def _lock_on_windows(stream: IO[Any], wait: bool) -> bool:
-    import msvcrt
-
-    ways: Any = msvcrt
-    while True:
-        stream.seek(0)
-        try:
-            ways.locking(stream.fileno(), ways.LK_LOCK if wait else ways.LK_NBLCK, 1)
-        except OSError:
-            # Waiting ends after ten seconds there.
-            if not wait:
-                return False
-        else:
-            return True

@@ -66,7 +66,8 @@ def _bar(title: str, show: bool | None) -> Iterator[Advance]:
 @contextmanager
 def library_prints_to_stderr() -> Iterator[None]:
     """Keep standard output for results: a solver beneath prints there what it should not."""
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     try:
         kept = os.dup(1)
     except OSError:

@@ -1,9 +1,14 @@
 """The command line: options in, the library called, errors as one sentence."""
 
+import errno
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +28,11 @@ from microagg.cli.saying import say, say_json
 BROKEN_PROMISE = 1
 BAD_INPUT = 2
 STOPPED = 130
+NOBODY_READS = 141
+_NO_MEMORY = (
+    "there is not enough memory for this table; say --engine disk to work on it in parts, "
+    "or let it have more (--memory, or the limit that was set)"
+)
 # Click is a package of its own or a part of Typer, as Typer's version has it.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -55,13 +65,15 @@ def main() -> None:
 
     With --json an error is JSON too, on standard output.
     """
+    _fill_standard_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal has no letters for is no reason to stop.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         check_threads()
         _check_environment()
-        _run(sys.argv[1:] or ["--help"])
+        with _cleaning_up_when_asked_to_end():
+            _run(sys.argv[1:] or ["--help"])
     except _UsageError as failure:
         _fail(_usage(failure), BAD_INPUT)
     except PromiseError as failure:
@@ -69,18 +81,68 @@ def main() -> None:
     except MicroaggError as failure:
         _fail(str(failure), BAD_INPUT)
     except BrokenPipeError:
-        # Whoever read standard output has stopped; Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(BAD_INPUT)
-    except OSError as failure:
-        name = "" if failure.filename is None else f": {failure.filename}"
-        _fail(f"{failure.strerror or 'the file could not be used'}{name}", BAD_INPUT)
-    except MemoryError:
-        _fail("there is not enough memory for this table", BAD_INPUT)
+        # Whoever read standard output has stopped.
+        _let_go_of_stdout()
+        sys.exit(NOBODY_READS)
     except KeyboardInterrupt:
         _fail("stopped", STOPPED)
+    except _AskedToEndError as asked:
+        _fail("stopped", 128 + asked.signal)
     except Exception as failure:
-        _fail(_surprise(failure), BAD_INPUT)
+        _let_go_of_stdout()
+        _fail(_NO_MEMORY if _is_out_of_memory(failure) else _words_of(failure), BAD_INPUT)
+
+
+class _AskedToEndError(BaseException):
+    """A signal that asks the program to end, to be answered once everything is cleaned up."""
+
+    def __init__(self, number: int) -> None:
+        self.signal = number
+
+
+@contextmanager
+def _cleaning_up_when_asked_to_end() -> Iterator[None]:
+    """Signals that would end the program at once end it as Ctrl-C does; the second time, too."""
+
+    def end(number: int, _frame: Any) -> None:
+        for each in mine:
+            signal.signal(each, signal.SIG_IGN)
+        raise _AskedToEndError(number)
+
+    asking = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # What was started with nohup goes on; only the first thread may say what signals do.
+    mine = [each for each in asking if signal.getsignal(each) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        mine = []
+    for each in mine:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in mine:
+            signal.signal(each, signal.SIG_DFL)
+
+
+def _fill_standard_streams() -> None:
+    """Where standard streams are closed, no file of ours takes their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        # Else what is said to nobody would be said to standard output.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def _let_go_of_stdout() -> None:
+    """Python would write what is left there once more at exit, and complain once more."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> None:
@@ -95,7 +157,29 @@ def _run(arguments: list[str]) -> None:
     except typer.Exit as done:
         sys.exit(done.exit_code)
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+def _is_out_of_memory(failure: BaseException | None) -> bool:
+    """Also where libraries have words of their own for it."""
+    while failure is not None:
+        said = str(failure)
+        if isinstance(failure, MemoryError) or getattr(failure, "errno", None) == errno.ENOMEM:
+            return True
+        if isinstance(failure, RuntimeError) and "can't start new thread" in said:
+            return True
+        if isinstance(failure, ImportError) and ("map segment" in said or "allocate" in said):
+            return True
+        failure = failure.__cause__ or failure.__context__
+    return False
+
+
+def _words_of(failure: Exception) -> str:
+    if isinstance(failure, OSError):
+        name = "" if failure.filename is None else f": {failure.filename}"
+        return f"{failure.strerror or 'the file could not be used'}{name}"
+    return _surprise(failure)
 
 
 def _check_environment() -> None:

@@ -3,9 +3,13 @@
 `kernel` is the only way this project calls Numba's compiler. Compiled code is cached beside the
 source, or in Numba's folder below the user's own cache folder when the package folder is not
 writable. Where neither can be written, kernels still run; they are compiled again in each process.
+To load such code is to run it: it never comes from a folder that others can write to.
 """
 
 import hashlib
+import logging
+import os
+import stat
 import sys
 import threading
 import time
@@ -32,12 +36,11 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         compiled = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # Numba found no folder that it may write its cache to
         return numba.njit(**settings)(function)
-    _tend_cache(compiled)
-    return compiled
+    return compiled if _tend_cache(compiled) else numba.njit(**settings)(function)
 
 
-def _tend_cache(compiled: Any) -> None:
-    """Make Numba's cache notice changes in other files, and survive damage.
+def _tend_cache(compiled: Any) -> bool:
+    """Make Numba's cache notice changes in other files, and survive damage; False without one.
 
     A kernel is compiled together with the kernels it calls, but Numba looks only at the file it
     stands in: with one stamp for the whole package nothing stale is ever run. What a full disk or a
@@ -45,7 +48,13 @@ def _tend_cache(compiled: Any) -> None:
     """
     stored: Any = getattr(compiled, "_cache", None)
     if not hasattr(stored, "load_overload"):  # compilation is switched off
-        return
+        return True
+    found = stored._cache_file
+    folder = _folder_for(Path(found._cache_path))
+    if folder is None:
+        return False
+    stored._cache_path = found._cache_path = str(folder)
+    found._index_path = str(folder / found._index_name)
     if compiled.py_func.__module__.startswith("microagg."):
         stored._cache_file._source_stamp = _package_stamp()
     load = stored.load_overload
@@ -57,6 +66,37 @@ def _tend_cache(compiled: Any) -> None:
             return None
 
     stored.load_overload = load_or_compile
+    return True
+
+
+@cache
+def _folder_for(wanted: Path) -> Path | None:
+    """The folder to keep compiled code in: as wanted if nobody else can write there, else own."""
+    if not hasattr(os, "getuid"):
+        return wanted
+    files = (wanted, *wanted.glob("*.nb[ic]"))
+    if all(_is_safe(path.lstat(), (0, os.getuid()), 0o022) for path in files):
+        return wanted
+    log = logging.getLogger("microagg")
+    why = "microagg: others can write to %s, where compiled code was to be kept"
+    try:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        own = home / "microagg" / hashlib.sha256(os.fsencode(wanted)).hexdigest()[:16]
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.mkdir(mode=0o700, exist_ok=True)
+        if _is_safe(own.lstat(), (os.getuid(),), 0o077):
+            log.info(f"{why}; it is kept in %s", wanted, own)
+            return own
+    except (OSError, RuntimeError):  # there is no home, or nothing can be written there
+        pass
+    log.warning(f"{why}; it is not kept, and compiled again each time", wanted)
+    return None
+
+
+def _is_safe(found: os.stat_result, owners: tuple[int, ...], others: int) -> bool:
+    """Whether it is a file or folder of these, and none of these rights of others is given."""
+    kind = stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)
+    return kind and found.st_uid in owners and not found.st_mode & others
 
 
 @cache

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from microagg.base.errors import InputError, OptionError
-from microagg.base.files import lock, whole_path
+from microagg.base.files import whole_path
+from microagg.base.folders import lock
 from microagg.private.budget import check_epsilon
 
 _HEAD = b'{\n "microagg ledger": 1,\n'

@@ -4,13 +4,12 @@ import os
 import shutil
 import sys
 import tempfile
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from microagg.base.errors import OptionError
-from microagg.base.files import whole_path
+from microagg.base.files import whole_paths
 from microagg.engine.protocol import Place
 from microagg.table.formats import check_writable, format_of
 from microagg.table.formats.database import same_table
@@ -54,19 +53,14 @@ def open_place(
     Otherwise nothing is left of it, and what had the name before still has it.
     """
     address = os.fspath(target)
-    refuse_target(
-        address, origin.path, origin.address, force, folder=folder, certificate=certificate
-    )
+    given = (address, origin.path, origin.address, force)
+    refuse_target(*given, folder=folder, certificate=certificate)
     beside = _statements(address, certificate, folder)
-    # The release takes its name first, then record and certificate, once all are on the disk.
-    with ExitStack() as drafts:
-        stated = drafts.enter_context(whole_path(beside[0])) if beside else None
-        owned = beside and has_record and drafts.enter_context(whole_path(beside[1], 0o600))
-        draft = drafts.enter_context(_draft(address, folder))
-        yield Place(address, draft, force, stated, owned or None)
-        # Those of an earlier release must never stand beside this one.
-        for path in beside:
-            path.unlink(missing_ok=True)
+    with _drafts(address, beside, folder, certificate is None) as (draft, stated, owned):
+        # Before nobody else was kept from writing there, and others still are not.
+        refuse_target(*given, folder=folder, certificate=certificate)
+        yield Place(address, draft, force, stated, owned if has_record else None)
+        refuse_target(*given, folder=folder, certificate=certificate)
 
 
 def _statements(address: str, certificate: Path | None, folder: bool) -> tuple[Path, ...]:
@@ -78,20 +72,44 @@ def _statements(address: str, certificate: Path | None, folder: bool) -> tuple[P
 
 
 @contextmanager
-def _draft(address: str, folder: bool) -> Iterator[Path | None]:
-    """Where a release is written before it goes out; None in a database, which has its own way."""
-    if address == STANDARD_STREAM:
-        with tempfile.TemporaryDirectory(prefix="microagg-") as room:
-            path = Path(room) / "release.csv"
-            yield path
-            with path.open("rb") as stream:
-                shutil.copyfileobj(stream, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-    elif folder or format_of(address).is_file:
-        with (_whole_folder if folder else whole_path)(Path(address)) as path:
-            yield path
-    else:
-        yield None
+def _drafts(
+    address: str, beside: Sequence[Path], folder: bool, together: bool
+) -> Iterator[tuple[Path | None, Path | None, Path | None]]:
+    """Drafts of a release, its certificate and its record; the release takes its name first and the
+    certificate last, once all are on the disk.
+
+    together: certificate and record stand beside the release. None in a database, which has its own
+    way, and where there are no such files.
+    """
+    is_file = address != STANDARD_STREAM and (folder or format_of(address).is_file)
+    statements = [(path, mode) for path, mode in zip(beside[::-1], (0o600, 0o666), strict=False)]
+    released = [(Path(address), 0o666)] if is_file else []
+    with ExitStack() as drafts:
+        owned = stated = draft = None
+        if is_file and together:
+            paths = drafts.enter_context(whole_paths(*released, *statements))
+            draft, owned, stated = paths
+        else:
+            if statements:
+                owned, stated = drafts.enter_context(whole_paths(*statements))
+            if is_file:
+                (draft,) = drafts.enter_context(whole_paths(*released))
+            elif address == STANDARD_STREAM:
+                draft = drafts.enter_context(_piped())
+        if folder and draft is not None:
+            draft.mkdir()
+        yield draft, stated, owned
+
+
+@contextmanager
+def _piped() -> Iterator[Path]:
+    """A file that goes to standard output."""
+    with tempfile.TemporaryDirectory(prefix="microagg-") as room:
+        path = Path(room) / "release.csv"
+        yield path
+        with path.open("rb") as stream:
+            shutil.copyfileobj(stream, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def refuse_target(
@@ -110,6 +128,8 @@ def refuse_target(
         will be written.
     """
     paths = [*others]
+    if target == STANDARD_STREAM and sys.stdout is None:
+        raise OptionError("-o - writes to standard output, which is closed; name a file")
     if folder and (target == STANDARD_STREAM or "://" in target):
         raise OptionError(
             "Spark writes a folder of files: give it a path that all machines share, such as "
@@ -124,7 +144,7 @@ def refuse_target(
     paths += _statements(target, certificate, folder)
     for path in paths:
         refuse_overwriting(path, source, force, folder=folder and path == Path(target))
-    wanted = [path.absolute() for path in paths]
+    wanted = [os.path.normcase(path.resolve()) for path in paths]
     if len(set(wanted)) < len(wanted):
         raise OptionError("two outputs have the same name; give each a name of its own")
 
@@ -151,7 +171,8 @@ def refuse_overwriting(
                 f"{path.name} is the input, in it or around it, which is never written over; name "
                 "another"
             )
-    if not path.exists():
+    # A link that leads nowhere is somebody's too.
+    if not os.path.lexists(path):
         _check_folder(path)
         return
     if path.is_dir() and not folder:
@@ -165,28 +186,3 @@ def _check_folder(path: Path) -> None:
     folder = next(folder for folder in path.absolute().parents if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise OptionError(f"{path.name} cannot be written: {folder} is no folder one may write to")
-
-
-@contextmanager
-def _whole_folder(path: Path) -> Iterator[Path]:
-    """A folder beside the one wanted, which takes its name once everything is in it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mark = f".{path.name[:40]}.{uuid.uuid4().hex[:8]}"
-    room, old = path.with_name(mark), path.with_name(f"{mark}.old")
-    room.mkdir()
-    try:
-        yield room
-        if path.exists():
-            path.rename(old)
-        try:
-            room.rename(path)
-        except OSError:
-            if old.exists():
-                old.rename(path)
-            raise
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
-        if old.is_dir():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            old.unlink(missing_ok=True)

@@ -3,7 +3,8 @@
 import difflib
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -17,7 +18,7 @@ from microagg.base.recipe import Recipe
 from microagg.table.checks import fingerprint
 from microagg.table.formats import FORMATS, format_of
 from microagg.table.formats.format import STANDARD_STREAM as STANDARD_STREAM
-from microagg.table.formats.format import Format, Loaded, Piped
+from microagg.table.formats.format import Format, Loaded, Marks, Piped
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
 
 
@@ -101,7 +102,11 @@ def open_table(
         return Opened(frame, origin, fingerprint(frame.hashable()), frame.notes)
     address = os.fspath(source)
     known = format_of(address)
-    return _opened(address, known, reading, known.read(_at_hand(address), reading, typed, advance))
+    content = _at_hand(address)
+    is_path = known.is_file and isinstance(content, str)
+    with unchanged(known, Path(address)) if is_path else nullcontext():
+        loaded = known.read(content, reading, typed, advance)
+    return _opened(address, known, reading, loaded)
 
 
 def open_head(
@@ -135,6 +140,25 @@ def _opened(address: str, known: Format, reading: Reading, loaded: Loaded) -> Op
         address=None if known.is_file else known.without_password(address),
     )
     return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
+
+
+@contextmanager
+def unchanged(known: Format, path: Path) -> Iterator[Marks]:
+    """Refuse files that are changed while they are read, and so are not what was hashed."""
+    marks = known.marks(path)
+    try:
+        yield marks
+    finally:
+        # What looks like damage may be what somebody is writing just now.
+        if known.marks(path) != marks:
+            raise changed_meanwhile(path.name)
+
+
+def changed_meanwhile(name: str) -> InputError:
+    """What is said of a file that is not the one that was opened."""
+    return InputError(
+        f"{name} was changed while it was being read; start again once nobody writes to it"
+    )
 
 
 def _in_pieces_of_one(loaded: Loaded) -> pa.Table:
@@ -174,6 +198,6 @@ def _at_hand(address: str) -> str | Piped:
     """
     if address != STANDARD_STREAM:
         return address
-    if sys.stdin.buffer.isatty():
+    if sys.stdin is None or sys.stdin.buffer.isatty():
         raise InputError('"-" reads the table from standard input, but nothing is piped in')
     return Piped(sys.stdin.buffer.read())

@@ -1,7 +1,7 @@
 """Any table on disk that can be read in parts, as often as asked."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,12 +11,10 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.formats import format_in_parts
-from microagg.table.formats.format import Parts, Typed
-from microagg.table.opening import Origin, check_columns
+from microagg.table.formats.format import Marks, Parts, Typed
+from microagg.table.opening import Origin, changed_meanwhile, check_columns, unchanged
 
 _ROWS = 1 << 17
-# Which files there are: their sizes, times and places on the disk.
-Marks = list[tuple[Path, int, int, int]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,8 +22,8 @@ class Stream(Parts):
     """A table on disk, read in parts as often as asked: always the same rows in the same order."""
 
     origin: Origin
-    _marks: Callable[[], Marks] = field(repr=False)
-    _opened: Marks = field(repr=False)
+    _path: Path = field(repr=False)
+    _marks: Marks = field(repr=False)
 
     def batches(
         self, columns: Sequence[str] | None = None, rows: int = _ROWS, advance: Advance = silent
@@ -43,15 +41,8 @@ class Stream(Parts):
 
     def check_unchanged(self) -> None:
         """Refuse to go on if a file is not the one that was opened."""
-        try:
-            same = self._marks() == self._opened
-        except (OSError, InputError):
-            same = False
-        if not same:
-            raise InputError(
-                f"{self.origin.name} was changed while it was being read; "
-                "start again once nobody writes to it"
-            )
+        if self.origin.format.marks(self._path) != self._marks:
+            raise changed_meanwhile(self.origin.name)
 
     def _batches(self, names: list[str], rows: int, advance: Advance) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
@@ -89,21 +80,14 @@ def open_stream(
     """
     known = format_in_parts(os.fspath(address), "read")
     path = Path(address).absolute()
-
-    def marks() -> Marks:
-        stats = ((file, file.stat()) for file in known.files_of(path))
-        return [(file, at.st_size, at.st_mtime_ns, at.st_ino) for file, at in stats]
-
     try:
-        opened = marks()
+        with unchanged(known, path) as marks:
+            parts = known.open_parts(path, reading, typed, advance)
     except OSError as problem:
         reason = problem.strerror or "it cannot be opened"
         raise InputError(f"{path.name} cannot be read: {reason}") from None
-    parts = known.open_parts(path, reading, typed, advance)
     origin = Origin(path.name, known.name, reading, parts.layout, path)
-    stream = Stream(**vars(parts), origin=origin, _marks=marks, _opened=opened)
-    stream.check_unchanged()
-    return stream
+    return Stream(**vars(parts), origin=origin, _path=path, _marks=marks)
 
 
 def estimated_size(address: str | os.PathLike[str]) -> int | None:

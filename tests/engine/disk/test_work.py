@@ -2,9 +2,11 @@
 
 import gc
 import json
+import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ import pytest
 import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.progress import silent
-from microagg.engine.disk.work import Row, Work, work_path
+from microagg.engine.disk.work import Row, Work, remove_left, work_path
 from microagg.engine.plan import DROPPED, make_plan
 from microagg.engine.profile import Profile
 from microagg.measure.dominance import Dominance
@@ -133,10 +135,65 @@ def test_what_others_have_in_the_same_place_stays(tmp_path):
     work = Work(tmp_path, IDENTITY)
     (work.folder / "leaf-0").touch()
     work.clear()
-    assert sorted(path.name for path in work.folder.iterdir()) == ["lock"]
+    assert sorted(path.name for path in work.folder.iterdir()) == ["lock", "state.json"]
+    (work.folder / "theirs").touch()
     work.close()
+    assert [path.name for path in work.folder.iterdir()] == ["theirs"]
+    (work.folder / "theirs").unlink()
+    work.folder.rmdir()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "leaf-0"]
     assert (tmp_path / "leaf-0").read_text() == "mine"
+
+
+def test_a_place_that_was_there_stays(tmp_path):
+    (tmp_path / "mine").mkdir()
+    for killed in (True, False):
+        work = Work(tmp_path / "mine", IDENTITY)
+        if killed:
+            abandon(work)
+        else:
+            work.close()
+    assert list((tmp_path / "mine").iterdir()) == []
+    abandon(Work(tmp_path / "made", IDENTITY))
+    Work(tmp_path / "made", IDENTITY).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_place_that_only_runs_make_is_no_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    place = work_path(tmp_path / "release.csv")
+    place.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is a link, which no run leaves there"):
+        Work(place, IDENTITY)
+    remove_left(place)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["symlink_to", "hardlink_to"])
+def test_links_in_it_lead_nowhere(tmp_path, way):
+    folder = abandon(Work(tmp_path / "work", IDENTITY))
+    mine = tmp_path / "mine"
+    mine.write_bytes(b"mine")
+    getattr(folder / "leaf-0", way)(mine)
+    with pytest.raises(InputError, match="there are links in microagg-work"):
+        Work(tmp_path / "work", IDENTITY, resume=True)
+    assert (folder / "leaf-0").exists()
+    work = Work(tmp_path / "work", IDENTITY)
+    work.route(np.zeros((3, 2), np.int64), np.zeros(3, np.int64), 1)
+    assert mine.read_bytes() == b"mine"
+
+
+def test_temporary_places_of_dead_runs_go(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "microagg-mine").mkdir()
+    dead, alive = Work(None, IDENTITY), Work(None, IDENTITY)
+    place = abandon(dead).parent
+    assert place.stat().st_mode & 0o777 == 0o700
+    Work(None, IDENTITY).close()
+    assert not place.exists()
+    assert alive.folder.exists()
+    alive.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["microagg-mine"]
 
 
 def test_a_place_that_is_no_folder_is_named(tmp_path):
@@ -221,9 +278,9 @@ sys.exit(3)
 
 def abandon(work):
     """Leave it as a run does that is killed: neither removed nor locked."""
-    _, _, (folder, stream), _ = work._end.detach()
-    stream.close()
-    return folder
+    _, _, (own, _), _ = work._end.detach()
+    own.let_go()
+    return own.path
 
 
 def test_a_run_that_goes_on_finds_what_was_noted(tmp_path):
@@ -303,14 +360,15 @@ def _cells(place):
 
 
 CUT_OFF = """
-import sys, time
+import sys, threading, time
 from pathlib import Path
 from microagg.engine.disk import engine, work
 
 stop = sys.argv.pop(1)
 def wait():
     Path("ready").touch()
-    time.sleep(60)
+    # Who is asked to end waits for the cell of the other thread.
+    time.sleep(60 if threading.current_thread() is threading.main_thread() else 2)
 
 if stop == "route":
     route = work.Work.route
@@ -357,8 +415,9 @@ def arguments(tmp_path, source):
     return ("protect", source.name, *options)
 
 
-def killed(tmp_path, arguments, stop):
-    """Run a command until it gets to a point, and kill it there."""
+@contextmanager
+def started(tmp_path, arguments, stop):
+    """Run a command until it gets to a point, and waits there."""
     with subprocess.Popen(
         [sys.executable, "-c", CUT_OFF, stop, *arguments], cwd=tmp_path, stderr=subprocess.PIPE
     ) as process:
@@ -366,6 +425,12 @@ def killed(tmp_path, arguments, stop):
         while not (tmp_path / "ready").exists() and time.monotonic() < until:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.01)
+        yield process
+
+
+def killed(tmp_path, arguments, stop):
+    """Run a command until it gets to a point, and kill it there."""
+    with started(tmp_path, arguments, stop) as process:
         process.kill()
     (tmp_path / "ready").unlink()
     assert work_path(Path("release.parquet")).name in left(tmp_path)
@@ -381,6 +446,29 @@ def test_a_killed_run_is_resumed(tmp_path, arguments, stop):
     assert [name for name in left(tmp_path) if name.endswith(".parts")] == []
     assert command(*arguments, "--force", folder=tmp_path).code == 0
     assert (tmp_path / "release.parquet").read_bytes() == resumed
+
+
+@pytest.mark.parametrize("engine", ["disk", "memory"])
+def test_the_next_run_leaves_nothing_of_one_that_was_killed(tmp_path, arguments, engine, caplog):
+    killed(tmp_path, arguments, "recount")
+    assert set(left(tmp_path)) == {".release.parquet.drafts", ".release.parquet.parts"}
+    done = command(*arguments, "--engine", engine, folder=tmp_path)
+    assert done.code == 0, done.err
+    assert left(tmp_path) == []
+    said = [each for each in caplog.messages if "--resume would have gone on" in each]
+    assert len(said) == (engine == "disk")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("stop", ["group", "write", "recount"])
+def test_a_run_that_is_asked_to_end_leaves_nothing(tmp_path, arguments, stop, name):
+    with started(tmp_path, arguments, stop) as process:
+        process.send_signal(getattr(signal, name))
+        assert process.wait(60) == 128 + getattr(signal, name)
+        assert process.stderr.read() == b"microagg: stopped\n"
+    (tmp_path / "ready").unlink()
+    assert left(tmp_path) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"recipe.toml", "table.parquet"}
 
 
 def test_what_cannot_be_resumed_is_refused(tmp_path, arguments):

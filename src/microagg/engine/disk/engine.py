@@ -41,7 +41,7 @@ from microagg.table.classes_in_parts import classes_in_parts, classes_of
 from microagg.table.formats import format_of
 from microagg.table.formats.arrow.files import SUFFIXES
 from microagg.table.metadata import released_schema
-from microagg.table.opening import Origin, check_columns
+from microagg.table.opening import Origin, changed_meanwhile, check_columns
 from microagg.table.sinks import Digests, digests_for, open_sink, read_back_stream
 from microagg.table.streams import Stream, open_stream
 
@@ -281,7 +281,10 @@ class Disk:
         origin = self.origin
         if origin.format.tells_types or origin.format == format_of(str(path)):
             return self._stream
-        return open_stream(origin.path or "", origin.reading)
+        again = open_stream(origin.path or "", origin.reading)
+        if again.sha256 != self.sha256:
+            raise changed_meanwhile(origin.name)
+        return again
 
     def _written_batches(
         self, stream: Stream, plan: Plan, names: Sequence[str], advance: Advance

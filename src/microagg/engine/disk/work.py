@@ -7,23 +7,24 @@ is never touched.
 """
 
 import json
+import logging
 import os
 import shutil
-import stat
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError, PromiseError
-from microagg.base.files import lock, whole_file
+from microagg.base.files import whole_file
+from microagg.base.folders import OwnFolder
 from microagg.columns.coded import Coded
 from microagg.engine.plan import DROPPED, Plan
 from microagg.measure.dominance import Dominance
@@ -32,6 +33,10 @@ Words = NDArray[np.int64]
 _MARKS = 63
 # In the place that is named there may be more than this work.
 _FOLDER = "microagg-work"
+_TEMPORARY, _PARTS = "microagg-", ".parts"
+# What is made in it: nothing else is removed from it.
+_MADE = r"(leaf|told|cell)-\d+(\.part)?|\.?state\.json(\.drafts)?|rows|\.microagg-\w+|tmp\w+"
+_log = logging.getLogger("microagg")
 
 
 @dataclass(frozen=True)
@@ -121,28 +126,60 @@ class Work:
                 "there is nothing to resume in a temporary folder; say by work where the run was "
                 "at work that was cut off"
             )
+        if place is not None and place.is_symlink() and place.suffix == _PARTS:
+            raise InputError(f"{place.name} is a link, which no run leaves there; remove it")
+        if place is None:
+            _sweep(Path(tempfile.gettempdir()))
         # Absolute: wherever the program is at the end, this is what is removed.
-        self._place = Path(place or tempfile.mkdtemp(prefix="microagg-")).absolute()
+        self._place = Path(place or tempfile.mkdtemp(prefix=_TEMPORARY)).absolute()
         self.folder = self._place / _FOLDER
         if resume and not self.folder.is_dir():
             raise OptionError(
                 f"there is nothing to resume: no run left {self._place.name} behind; leave out "
                 "resume"
             )
+        busy = (
+            f"another run is at work in {self._place.name} right now; wait for it, or name "
+            "another folder"
+        )
         with self.failures_named():
-            stream = _locked(self.folder)
-        if resume and self.state.get("identity", identity) != identity:
-            stream.close()
-            raise OptionError(
-                "the run that was cut off had another input, recipe or version; say these again, "
-                "or leave out resume"
-            )
-        self._end = weakref.finalize(self, _remove, self.folder, stream)
+            made = place is None or _make(self._place)
+            try:
+                self._own = OwnFolder(self.folder, _MADE, busy)
+            except OSError:
+                if made:
+                    self._place.rmdir()
+                raise
+        try:
+            before = self.state
+            if resume:
+                self._own.refuse_links()
+            if resume and before.get("identity", identity) != identity:
+                raise OptionError(
+                    "the run that was cut off had another input, recipe or version; say these "
+                    "again, or leave out resume"
+                )
+        except BaseException:
+            self._own.let_go()
+            raise
+        # The place goes if a run made it, be it one that is dead.
+        self._made = made or before.get("made") is True or self._place.suffix == _PARTS
+        self._end = weakref.finalize(self, _remove, self._own, self._made)
         self._identity = dict(identity)
-        with self.failures_named():
-            if not resume:
-                self.clear()
-            self.note()
+        could_resume = "counts" in before and before.get("identity") == self._identity
+        if could_resume and not resume:
+            _log.warning(
+                "microagg: a run that was cut off had left its work here, and --resume would have "
+                "gone on with it; this one begins anew"
+            )
+        try:
+            with self.failures_named():
+                if not resume:
+                    self._own.clear()
+                self.note()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Remove the folder."""
@@ -171,7 +208,8 @@ class Work:
     def note(self, **facts: Any) -> None:
         """Note how far it got."""
         with whole_file(self["state.json"]) as stream:
-            json.dump({**self.state, **facts, "identity": self._identity}, stream)
+            known = {"identity": self._identity, "made": self._made}
+            json.dump({**self.state, **facts, **known}, stream)
 
     def route(self, packed: Words, leaves: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Add rows to the files of their leaves; how many each of `count` leaves got."""
@@ -246,12 +284,9 @@ class Work:
         return packed, there
 
     def clear(self) -> None:
-        """Start anew: nothing is kept but the lock."""
-        for path in self.folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != "lock":
-                path.unlink()
+        """Start anew: nothing is kept of what was made."""
+        self._own.clear()
+        self.note()
 
     @property
     def free_space(self) -> int:
@@ -279,40 +314,36 @@ class Work:
 
 def work_path(target: Path) -> Path:
     """Where the work folder of a release lies that is made for one place."""
-    return target.with_name(f".{target.name}.parts")
+    return target.with_name(f".{target.name}{_PARTS}")
 
 
-def _locked(folder: Path) -> IO[str]:
-    """The lock of a folder, which is made if it is not there, for one user only."""
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700, parents=True)
-    _refuse_shared(folder)
-    stream = (folder / "lock").open("a")
-    if not lock(stream, wait=False):
-        stream.close()
-        raise InputError(
-            f"another run is at work in {folder.parent.name} right now; wait for it, or name "
-            "another folder"
-        )
-    return stream
+def remove_left(place: Path) -> None:
+    """Remove what a run left there that was killed; not what one has that is alive."""
+    with suppress(InputError, OSError):
+        if (place / _FOLDER).is_dir():
+            Work(place, {}).close()
 
 
-def _refuse_shared(folder: Path) -> None:
-    """Refuse a folder that others made or may look into; where files have owners and rights."""
-    found = folder.lstat()
-    if not hasattr(os, "getuid"):
-        return
-    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if not mine or found.st_mode & 0o077:
-        raise InputError(
-            f"{folder.name} in {folder.parent.name} was made by somebody else, or is open to "
-            "others; remove it, or name another folder to work in"
-        )
+def _sweep(folder: Path) -> None:
+    """Remove temporary places of runs that were killed; only of those that had begun."""
+    for place in folder.glob(f"{_TEMPORARY}*"):
+        if (place / _FOLDER / "state.json").exists():
+            remove_left(place)
 
 
-def _remove(folder: Path, stream: IO[str]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    stream.close()
+def _make(place: Path) -> bool:
+    """Make a folder for one user only; whether it was not there."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        place.mkdir(mode=0o700)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _remove(own: OwnFolder, made: bool) -> None:
+    own.remove()
     # Only an empty folder goes: whatever else is in it is somebody's.
-    with suppress(OSError):
-        folder.parent.rmdir()
+    if made:
+        with suppress(OSError):
+            own.path.parent.rmdir()

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from microagg.base.errors import OptionError
+from microagg.base.errors import InputError, OptionError
 from microagg.base.files import suffix_of
 from microagg.table.formats.arrow import Arrow
 from microagg.table.formats.csv import Csv
@@ -23,6 +23,11 @@ def format_of(address: str) -> Format:
     """The format of what is, or shall be, at an address: a path, a folder, a URL or "-"."""
     # Not by pathlib, which fails at names that no file can have.
     folder = address != STANDARD_STREAM and os.path.isdir(address)  # noqa: PTH112
+    there = not folder and os.path.exists(address)  # noqa: PTH110
+    if there and not os.path.isfile(address):  # noqa: PTH113
+        raise InputError(
+            f"{Path(address).name!r} is a pipe or a device, not a file; pipe a table into - instead"
+        )
     for each in FORMATS.values():
         if each.in_folders if folder else each.holds(address):
             return each

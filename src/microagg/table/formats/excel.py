@@ -84,6 +84,8 @@ class Excel(Format):
             warnings.simplefilter("ignore")
             try:
                 workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
+            except MemoryError:
+                raise
             except Exception:
                 raise InputError(
                     f"{path} is not an Excel workbook (.xlsx), or it is damaged or has a password; "
@@ -177,12 +179,17 @@ def _cells(sheet: Any, what: str, advance: Advance) -> tuple[list[tuple], list[s
     try:
         for cells in sheet.iter_rows(values_only=True):
             rows.append(cells)
+            # A row may claim any number, and all before it come as empty ones.
+            if len(rows) > _MOST_ROWS:
+                raise ValueError
             if any(cell is not None and cell != "" for cell in cells):
                 last = len(rows)
             if len(rows) % _ADVANCE_EVERY == 0 and expected:
                 advance(min(1.0, len(rows) / expected))
         first = next(sheet.iter_rows(min_row=2, max_row=2), ())
         formats = [getattr(cell, "number_format", "General") or "General" for cell in first]
+    except MemoryError:
+        raise
     except Exception:
         raise InputError(f"{what} is damaged and cannot be read") from None
     advance(1.0)

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, ClassVar, Literal
 
 import pyarrow as pa
 
+from microagg.base.errors import InputError
 from microagg.base.files import suffix_of
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
@@ -25,6 +26,8 @@ Read = Callable[[Sequence[str], int], Iterator[pa.RecordBatch]]
 Source = str | os.PathLike[str]
 # The columns of a text file to understand, None for all; the others stay text as they are.
 Typed = Collection[str] | None
+# Which files there are: their sizes, times and places on the disk; None if they cannot be seen.
+Marks = list[tuple[Path, int, int, int, int]] | None
 # What puts the next rows into a file.
 Put = Callable[[pa.Table], None]
 
@@ -139,6 +142,14 @@ class Format:
     def files_of(self, path: Path) -> list[Path]:
         """The files that a table at a path is made of."""
         return [path]
+
+    def marks(self, path: Path) -> Marks:
+        """What tells the files of a table from others, or from what they were before."""
+        try:
+            stats = [(file, file.stat()) for file in self.files_of(path)]
+        except (OSError, InputError):
+            return None
+        return [(file, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for file, s in stats]
 
     def open_parts(
         self, path: Path, reading: Reading, typed: Typed = None, advance: Advance = silent

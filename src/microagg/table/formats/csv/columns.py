@@ -86,11 +86,13 @@ def blocks(
                     yield held
                 held = batch
                 advance(1.0 - stream.left / plan.length)
-        except pa.ArrowException:
+        except pa.ArrowException as failure:
             # Arrow reads ahead in a thread of its own, which ends the program if it asks for more
             # while Python shuts down: let it ask now, and get nothing.
             stream.left = 0
             time.sleep(_READ_AHEAD)
+            if isinstance(failure, MemoryError):
+                raise
             raise InputError(fault) from None
         if held is None or any(column[-1].as_py() != _END for column in held.columns):
             raise InputError(f"{plan.name} opens a quote that is never closed")

@@ -88,6 +88,8 @@ class Stats(Format):
                 if (head.number_rows or 0) > path.stat().st_size * packed:
                     raise ValueError
                 values, found = get(path, disable_datetime_conversion=True, **options)
+            except MemoryError:
+                raise
             # What the library beneath says may quote a value.
             except Exception:
                 raise InputError(
