@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from microagg.actions.protect import protect
 from microagg.base.certificate import Certificate
 from microagg.base.errors import OptionError
 from microagg.base.progress import library_prints_to_stderr
+from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.base.record import Record
 from microagg.engine.choosing import Where
@@ -24,6 +25,8 @@ from microagg.release.output import (
     refuse_target,
 )
 from microagg.table.formats import format_in_parts, format_of
+from microagg.table.formats.database import NO_TABLES, Database, Tables, tables_read
+from microagg.table.formats.format import without_password
 from microagg.table.opening import STANDARD_STREAM
 
 
@@ -51,8 +54,9 @@ class Publication:
     of `protect`.
     """
 
-    source: str
-    output: str
+    # Addresses of databases may hold passwords.
+    source: str = field(repr=False)
+    output: str = field(repr=False)
     recipe: Recipe
     where: Mapping[str, Any]
     report: Path | None = None
@@ -99,7 +103,14 @@ class Publication:
         """Where it is made, once it is clear that its outputs can be written."""
         engine = where.settled(self.source)
         others = [path for path in (self.report, self.save_recipe) if path is not None]
-        refuse_outputs(self.source, self.output, others, self.force, folder=engine == "spark")
+        refuse_outputs(
+            self.source,
+            self.output,
+            others,
+            self.force,
+            folder=engine == "spark",
+            reading=self.recipe.reading,
+        )
         work = where.work
         if engine == "disk" and self.output != STANDARD_STREAM:
             format_in_parts(self.output, "written")
@@ -108,7 +119,7 @@ class Publication:
 
     def _files(self, folder: bool) -> dict[str, str]:
         to_stream = self.output == STANDARD_STREAM
-        files = {"release": "standard output" if to_stream else self.output}
+        files = {"release": "standard output" if to_stream else without_password(self.output)}
         if not to_stream and (folder or format_of(self.output).is_file):
             files["certificate"] = str(certificate_path(Path(self.output)))
             files["record"] = str(record_path(Path(self.output)))
@@ -125,26 +136,26 @@ def refuse_outputs(
     force: bool,
     *,
     folder: bool = False,
+    reading: Reading | None = None,
 ) -> None:
     """Refuse outputs that cannot be written, or would replace what they must not.
 
     output: where a release goes, if one does, in one file or a folder; others: further files.
     """
-    path, address = _input_of(source)
+    path, tables = _input_of(source, reading or Reading(), output if force else None)
     if output is None:
         for other in others:
             refuse_overwriting(other, path, force)
         return
-    refuse_target(output, path, address, force, others, folder=folder)
+    refuse_target(output, path, tables, force, others, folder=folder)
 
 
-def _input_of(source: str) -> tuple[Path | None, str | None]:
-    """The path or the database address of an input, as far as it has one."""
-    if source == STANDARD_STREAM:
-        return None, None
+def _input_of(source: str, reading: Reading, replaced: str | None) -> tuple[Path | None, Tables]:
+    """The file of an input, as far as it has one; its tables, if a database may hold both."""
     try:
-        is_file = format_of(source).is_file
+        known = format_of(source)
     except OptionError:
         # A table that only Spark knows, or nothing at all, which is said when it is opened.
-        return (Path(source), None) if os.path.lexists(source) else (None, None)
-    return (Path(source), None) if is_file else (None, source)
+        return Path(source) if os.path.lexists(source) else None, NO_TABLES
+    near = replaced is not None and not known.is_file and Database().holds(replaced)
+    return known.file_of(source), tables_read(source, reading) if near else NO_TABLES

@@ -64,7 +64,7 @@ def draft_in_database(
     The draft takes its name when the block ends well, and vanishes otherwise.
     """
     meant = origin.exported(table, None)
-    with draft(meant, address, force) as back:
+    with draft(meant, address, force, origin.tables) as back:
         yield _compared(back, meant, format_of(address), None, fingerprint(meant))
 
 

@@ -8,7 +8,7 @@ from microagg.table.formats.arrow import Arrow
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import Database
 from microagg.table.formats.excel import Excel
-from microagg.table.formats.format import STANDARD_STREAM, Format
+from microagg.table.formats.format import STANDARD_STREAM, Format, without_password
 from microagg.table.formats.stats import Stats
 
 # Their modules are light: what a format needs from other packages is imported when it is used.
@@ -24,10 +24,11 @@ def format_of(address: str) -> Format:
     for each in FORMATS.values():
         if each.in_folders if folder else each.holds(address):
             return each
-    suffix = Path(address).suffix.lower()
+    path = Path(without_password(address))
+    suffix = path.suffix.lower()
     suffixes = [suffix for each in FORMATS.values() for suffix in each.suffixes]
     raise OptionError(
-        f"{Path(address).name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
+        f"{path.name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
         f"there are {', '.join(suffixes)} and URLs of databases"
     )
 
