@@ -1,6 +1,10 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.databases import base, server
+
+__all__ = ["base", "server"]
+
 # Kernels compile inside the first example, so deadlines would only measure the compiler.
 settings.register_profile(
     "microagg",

@@ -15,6 +15,7 @@ from microagg.base.showing import Rows, Showing
 from microagg.columns.coded import Coded, encode
 from microagg.columns.digits import FEW, ask_about_codes, is_few, may_be_codes, words_of
 from microagg.table.classes import count_classes
+from microagg.table.formats.format import without_password
 from microagg.table.opening import Opened, open_table
 
 _WORDS = {
@@ -120,7 +121,7 @@ def inspect(table: Any, *, progress: bool | None = None, **reading: Any) -> Insp
         unique,
         (*source.notes, *ask_about_codes(codes)),
         dict.fromkeys(codes, "nominal"),
-        origin.format.without_password(address),
+        without_password(address),
     )
 
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from microagg.base.certificate import Certificate
 from microagg.base.errors import OptionError
 from microagg.base.files import recover
 from microagg.base.progress import library_prints_to_stderr
+from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.base.record import Record
 from microagg.engine.choosing import Where
@@ -25,6 +26,8 @@ from microagg.release.output import (
     refuse_target,
 )
 from microagg.table.formats import format_in_parts, format_of
+from microagg.table.formats.database import NO_TABLES, Database, Tables, tables_read
+from microagg.table.formats.format import without_password
 from microagg.table.opening import STANDARD_STREAM
 
 
@@ -53,8 +56,9 @@ class Publication:
     of `protect`.
     """
 
-    source: str
-    output: str
+    # Addresses of databases may hold passwords.
+    source: str = field(repr=False)
+    output: str = field(repr=False)
     recipe: Recipe
     where: Mapping[str, Any]
     certificate: Path | None = None
@@ -114,6 +118,7 @@ class Publication:
             self.force,
             folder=engine == "spark",
             certificate=self.certificate,
+            reading=self.recipe.reading,
         )
         work = where.work
         if engine == "disk" and self.output != STANDARD_STREAM:
@@ -123,7 +128,7 @@ class Publication:
 
     def _files(self, folder: bool) -> dict[str, str]:
         to_stream = self.output == STANDARD_STREAM
-        files = {"release": "standard output" if to_stream else self.output}
+        files = {"release": "standard output" if to_stream else without_password(self.output)}
         beside = self.certificate
         if beside is None and not to_stream and (folder or format_of(self.output).is_file):
             beside = certificate_path(Path(self.output))
@@ -144,27 +149,27 @@ def refuse_outputs(
     *,
     folder: bool = False,
     certificate: Path | None = None,
+    reading: Reading | None = None,
 ) -> None:
     """Refuse outputs that cannot be written, or would replace what they must not.
 
     output: where a release goes, if one does, in one file or a folder; certificate: as of
     `Release.write`; others: further files.
     """
-    path, address = _input_of(source)
+    path, tables = _input_of(source, reading or Reading(), output if force else None)
     if output is None:
         for other in others:
             refuse_overwriting(other, path, force)
         return
-    refuse_target(output, path, address, force, others, folder=folder, certificate=certificate)
+    refuse_target(output, path, tables, force, others, folder=folder, certificate=certificate)
 
 
-def _input_of(source: str) -> tuple[Path | None, str | None]:
-    """The path or the database address of an input, as far as it has one."""
-    if source == STANDARD_STREAM:
-        return None, None
+def _input_of(source: str, reading: Reading, replaced: str | None) -> tuple[Path | None, Tables]:
+    """The file of an input, as far as it has one; its tables, if a database may hold both."""
     try:
-        is_file = format_of(source).is_file
+        known = format_of(source)
     except OptionError:
         # A table that only Spark knows, or nothing at all, which is said when it is opened.
-        return (Path(source), None) if os.path.lexists(source) else (None, None)
-    return (Path(source), None) if is_file else (None, source)
+        return Path(source) if os.path.lexists(source) else None, NO_TABLES
+    near = replaced is not None and not known.is_file and Database().holds(replaced)
+    return known.file_of(source), tables_read(source, reading) if near else NO_TABLES

@@ -76,6 +76,9 @@ class Reading(Model):
     query: str | None = Field(
         default=None, description="What to ask the database, instead of a table."
     )
+    query_timeout: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] | None = Field(
+        default=600.0, description="Seconds that a database has to answer; 0 for any number."
+    )
 
 
 def _sentence(error: ErrorDetails, model: type[Model]) -> str:

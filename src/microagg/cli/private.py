@@ -77,6 +77,7 @@ def private(
     """Release columns with calibrated noise, and say what that promises."""
     import microagg
     from microagg.actions.publish import refuse_outputs
+    from microagg.table.formats.format import without_password
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")
@@ -119,10 +120,10 @@ def private(
         raise
     spent = None if book is None else book.receipt
     if json:
-        said = {"guarantee": found.guarantee.to_dict(), "release": output}
+        said = {"guarantee": found.guarantee.to_dict(), "release": without_password(output)}
         say_json(said if spent is None else {**said, "ledger": spent})
         return
-    files = [("release", output), ("certificate", written), ("report", report)]
+    files = [("release", without_password(output)), ("certificate", written), ("report", report)]
     for word, what in [*found.guarantee.lines, ("ledger", spent), *files]:
         if what is not None and not quiet:
             say(f"{word:<13}{what}", aside=output == "-")

@@ -33,7 +33,7 @@ class Place:
     certificate, record: the files to write these to, where they stand beside the release.
     """
 
-    address: str
+    address: str = field(repr=False)
     path: Path | None
     force: bool
     certificate: Path | None = None

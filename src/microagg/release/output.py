@@ -12,7 +12,7 @@ from microagg.base.errors import OptionError
 from microagg.base.files import whole_paths
 from microagg.engine.protocol import Place
 from microagg.table.formats import check_writable, format_of
-from microagg.table.formats.database import same_table
+from microagg.table.formats.database import Tables, refuse_replacing
 from microagg.table.opening import STANDARD_STREAM, Origin
 
 
@@ -53,7 +53,7 @@ def open_place(
     Otherwise nothing is left of it, and what had the name before still has it.
     """
     address = os.fspath(target)
-    given = (address, origin.path, origin.address, force)
+    given = (address, origin.path, origin.tables, force)
     refuse_target(*given, folder=folder, certificate=certificate)
     beside = _statements(address, certificate, folder)
     with _drafts(address, beside, folder, certificate is None) as (draft, stated, owned):
@@ -115,7 +115,7 @@ def _piped() -> Iterator[Path]:
 def refuse_target(
     target: str,
     source: Path | None,
-    source_address: str | None,
+    tables: Tables,
     force: bool,
     others: Sequence[Path] = (),
     *,
@@ -124,10 +124,10 @@ def refuse_target(
 ) -> None:
     """Refuse what would be refused at the end anyway, before any work is done.
 
-    source, source_address: the path or the database URL of the input; others: further files that
-        will be written.
+    source, tables: the file of the input, or the database tables that it is read from; others:
+        further files that will be written.
     """
-    paths = [*others]
+    paths, database = [*others], []
     if target == STANDARD_STREAM and sys.stdout is None:
         raise OptionError("-o - writes to standard output, which is closed; name a file")
     if folder and (target == STANDARD_STREAM or "://" in target):
@@ -136,7 +136,8 @@ def refuse_target(
             "release.parquet"
         )
     if not folder and not format_of(target).is_file:
-        refuse_same_table(target, source_address, force)
+        refuse_replacing(target, tables, force)
+        database = [file for file in [format_of(target).file_of(target)] if file is not None]
     elif target != STANDARD_STREAM:
         if not folder:
             check_writable(target)
@@ -144,18 +145,9 @@ def refuse_target(
     paths += _statements(target, certificate, folder)
     for path in paths:
         refuse_overwriting(path, source, force, folder=folder and path == Path(target))
-    wanted = [os.path.normcase(path.resolve()) for path in paths]
+    wanted = [os.path.normcase(path.resolve()) for path in [*paths, *database]]
     if len(set(wanted)) < len(wanted):
         raise OptionError("two outputs have the same name; give each a name of its own")
-
-
-def refuse_same_table(target: str, source: str | None, force: bool) -> None:
-    """Refuse to replace the database table that the input is, or may be a query on."""
-    if force and source is not None and same_table(target, source):
-        raise OptionError(
-            f"{format_of(target).shown(target)} is the input, which is never written over; "
-            "name another"
-        )
 
 
 def refuse_overwriting(

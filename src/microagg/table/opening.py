@@ -17,6 +17,7 @@ from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.table.checks import fingerprint
 from microagg.table.formats import FORMATS, format_of
+from microagg.table.formats.database import NO_TABLES, Database, Tables
 from microagg.table.formats.format import STANDARD_STREAM as STANDARD_STREAM
 from microagg.table.formats.format import Format, Loaded, Marks, Piped
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
@@ -27,7 +28,7 @@ class Origin:
     """Where a table came from and how it was written, to write another like it.
 
     form: the name of the format; "frame" for a table that was in memory.
-    path, address: of the file or the database table, so that it is never written over.
+    path: of the file or the SQLite file, so that it is never written over.
     """
 
     name: str
@@ -35,7 +36,11 @@ class Origin:
     reading: Reading
     layout: Any = None
     path: Path | None = None
-    address: str | None = field(default=None, repr=False)
+
+    @property
+    def tables(self) -> Tables:
+        """Those of a database that it was read from, which are never replaced."""
+        return self.layout if self.form == Database.name else NO_TABLES
 
     @property
     def format(self) -> Format:
@@ -131,13 +136,13 @@ def open_head(
 
 
 def _opened(address: str, known: Format, reading: Reading, loaded: Loaded) -> Opened:
+    path = known.file_of(address)
     origin = Origin(
         known.shown(address),
         known.name,
         reading,
         loaded.layout,
-        path=Path(address).absolute() if known.is_file and address != STANDARD_STREAM else None,
-        address=None if known.is_file else known.without_password(address),
+        path=path and path.absolute(),
     )
     return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
 

@@ -67,7 +67,7 @@ def draft_in_database(
     """
     meant = origin.exported(table, None)
     refuse_far_moments(meant, "a database")
-    with draft(meant, address, force) as back:
+    with draft(meant, address, force, origin.tables) as back:
         yield _compared(back, meant, format_of(address), None, fingerprint(meant))
 
 

@@ -21,6 +21,7 @@ from microagg.engine.spark.session import require_spark
 from microagg.engine.spark.tasks import KEY, TIE
 from microagg.table.checks import check_names
 from microagg.table.formats import FORMATS
+from microagg.table.formats.format import without_password
 from microagg.table.streams import Stream, open_stream
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def open_source(source: Any, recipe: Recipe, session: "SparkSession") -> Source:
     if form == _CSV:
         return _of_text(session, address, path, recipe)
     if path is None or (path.is_dir() and any(each.is_dir() for each in path.iterdir())):
-        return _numbered(session.read.parquet(address), form, Path(address).name, path)
+        return _numbered(session.read.parquet(address), form, _name(address), path)
     return _of_files(session, path)
 
 
@@ -119,10 +120,14 @@ def _form_of(address: str) -> str:
     if _TABLE.fullmatch(address) and (path is None or not path.exists()):
         return "table"
     raise OptionError(
-        f"{Path(address).name!r} is nothing that Spark reads here; there are "
+        f"{_name(address)!r} is nothing that Spark reads here; there are "
         f"{', '.join(_suffixes(_ARROW))} and {', '.join(_suffixes(_CSV))}, folders of such files "
         "and names of tables"
     )
+
+
+def _name(address: str) -> str:
+    return Path(without_password(address)).name
 
 
 def _suffixes(form: str) -> list[str]:
@@ -171,7 +176,7 @@ def _of_files(session: "SparkSession", path: Path) -> Source:
 def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: Recipe) -> Source:
     from microagg.engine.spark.text import read_file, read_texts
 
-    name = Path(address).name
+    name = _name(address)
     if path is None or not path.is_file():
         return _numbered(read_texts(session, address, recipe.reading), _CSV, name, path)
     frame, stream = read_file(session, path, recipe.reading, recipe.understood)

@@ -9,7 +9,7 @@ from microagg.table.formats.arrow import Arrow
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import Database
 from microagg.table.formats.excel import Excel
-from microagg.table.formats.format import STANDARD_STREAM, Format
+from microagg.table.formats.format import STANDARD_STREAM, Format, without_password
 from microagg.table.formats.jsonl import JsonLines
 from microagg.table.formats.stats import Stats
 
@@ -31,10 +31,11 @@ def format_of(address: str) -> Format:
     for each in FORMATS.values():
         if each.in_folders if folder else each.holds(address):
             return each
-    suffix = suffix_of(address).lower()
+    path = Path(without_password(address))
+    suffix = suffix_of(path).lower()
     suffixes = [suffix for each in FORMATS.values() for suffix in each.suffixes]
     raise OptionError(
-        f"{Path(address).name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
+        f"{path.name!r} has the suffix {suffix or 'none'!r}, which tells no format; "
         f"there are {', '.join(suffixes)} and URLs of databases"
     )
 

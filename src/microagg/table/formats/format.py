@@ -1,6 +1,7 @@
 """What every kind of file or database answers; each has a module of its own beside this one."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -30,6 +31,15 @@ Typed = Collection[str] | None
 Marks = list[tuple[Path, int, int, int, int]] | None
 # What puts the next rows into a file.
 Put = Callable[[pa.Table], None]
+
+
+_URL = re.compile(r"(?is)([a-z][\w+.-]*://)(?:.*@)?([^?#]*)(?:\?[^#]*)?(#.*)?")
+
+
+def without_password(address: str) -> str:
+    """An address to be shown: that of a server without user, password and what else it is told."""
+    found = _URL.fullmatch(address)
+    return "".join(part or "" for part in found.groups()) if found else address
 
 
 @dataclass(frozen=True)
@@ -124,9 +134,9 @@ class Format:
         """The first rows of a file of more than so many bytes, and which share of it they are."""
         return None
 
-    def without_password(self, address: str) -> str:
-        """An address that means the same, of which nobody needs to be kept from knowing a part."""
-        return address
+    def file_of(self, address: str) -> Path | None:
+        """The file that an address means."""
+        return None if address == STANDARD_STREAM else Path(address)
 
     def read(
         self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
