@@ -34,7 +34,6 @@ def test_the_input_is_never_replaced(tmp_path, source):
 
 
 def test_an_input_table_is_never_replaced(tmp_path):
-    pytest.importorskip("adbc_driver_sqlite")
     address = f"sqlite:///{tmp_path}/survey.db#people"
     microagg.protect(pa.table({"age": np.arange(40.0)}), k=1, quasi_identifiers="age").write(
         address

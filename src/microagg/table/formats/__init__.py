@@ -3,12 +3,13 @@
 import os
 from pathlib import Path
 
+from microagg.base.addresses import without_password
 from microagg.base.errors import OptionError
 from microagg.table.formats.arrow import Arrow
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import Database
 from microagg.table.formats.excel import Excel
-from microagg.table.formats.format import STANDARD_STREAM, Format, without_password
+from microagg.table.formats.format import STANDARD_STREAM, Format
 from microagg.table.formats.stats import Stats
 
 # Their modules are light: what a format needs from other packages is imported when it is used.
