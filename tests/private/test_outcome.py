@@ -35,7 +35,6 @@ def test_the_input_is_never_replaced(tmp_path, source):
 
 
 def test_an_input_table_is_never_replaced(tmp_path):
-    pytest.importorskip("adbc_driver_sqlite")
     address = f"sqlite:///{tmp_path}/survey.db#people"
     write_table(pa.table({"age": np.arange(40.0)}), address)
     found = microagg.private.release(address, **SETTINGS)

@@ -118,6 +118,21 @@ def test_a_file_that_is_the_sqlite_input_is_never_written_over(tmp_path):
     assert people(url) == PEOPLE
 
 
+def test_what_an_index_of_words_reads_is_the_input(tmp_path):
+    url = f"sqlite:///{tmp_path / 'survey.db'}"
+    execute(
+        url,
+        "CREATE TABLE people (a)",
+        "INSERT INTO people VALUES ('x'), ('y')",
+        "CREATE VIRTUAL TABLE words USING fts5(a, content='people', content_rowid='rowid')",
+    )
+    with pytest.raises(OptionError, match="is the input, which is never"):
+        replace(f"{url}#words", f"{url}#people")
+    with pytest.raises(OptionError, match="is a virtual table, not a table"):
+        replace(f"{url}#people", f"{url}#words")
+    assert people(url) == [("x",), ("y",)]
+
+
 def spellings(server):
     """Other addresses of the same server."""
     place = server.removeprefix("postgresql://").partition("@")[2]

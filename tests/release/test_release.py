@@ -31,8 +31,8 @@ import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.release.telling import story_of
 from microagg.table import formats
-from microagg.table.formats import database
 from microagg.table.formats.csv import Csv
+from microagg.table.formats.database import sqlite
 from microagg.table.opening import Origin
 from tests.commands import ROLES, refusal, survey
 from tests.commands import microagg as command
@@ -472,12 +472,9 @@ def test_k_is_counted_on_what_was_written_and_not_believed(tmp_path, monkeypatch
 
 
 def test_a_damaged_database_table_is_never_published(tmp_path, monkeypatch):
-    pytest.importorskip("adbc_driver_sqlite")
     survey(tmp_path / "survey.csv")
-    store = database._storable
-    monkeypatch.setattr(
-        database, "_storable", lambda table, *more: changed(store(table, *more), "age", 7, 33)
-    )
+    store = sqlite._storable
+    monkeypatch.setattr(sqlite, "_storable", lambda table: changed(store(table), "age", 7, 33))
     arguments = ("protect", "survey.csv", *ROLES, "-o", "sqlite:///release.db#people")
     assert "not published" in refusal(*arguments, folder=tmp_path, code=1)
     assert not (tmp_path / "release.db").exists()
@@ -637,7 +634,6 @@ def test_the_input_is_never_written_over(tmp_path):
 
 
 def test_an_input_table_is_never_written_over(tmp_path):
-    pytest.importorskip("adbc_driver_sqlite")
     survey(tmp_path / "survey.csv")
     (tmp_path / "folder").mkdir()
     source = "sqlite:///survey.db#people"

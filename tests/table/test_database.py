@@ -12,12 +12,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from microagg.base.addresses import without_password
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.reading import Reading
 from microagg.table.checks import decoded, fingerprint
 from microagg.table.formats import format_of
 from microagg.table.formats.database import Address, Database, draft
-from microagg.table.formats.format import without_password
 from tests.databases import execute
 
 DATABASE = Database()
@@ -285,8 +285,10 @@ MUTATE = """
 import os, random, sys
 from microagg.base.errors import MicroaggError
 from microagg.base.reading import Reading
-from microagg.table.formats.database import Database
+from microagg.table.formats.database import Database, draft
+import pyarrow as pa
 
+SAFE = pa.table({"a": [1]})
 path, tries = sys.argv[1], int(sys.argv[2])
 good = open(path, "rb").read()
 for number in range(tries):
@@ -301,7 +303,11 @@ for number in range(tries):
     child = os.fork()
     if child == 0:
         try:
-            Database().read(f"sqlite:///{path}#people", Reading(query_timeout=20))
+            try:
+                Database().read(f"sqlite:///{path}#people", Reading(query_timeout=20))
+            finally:
+                with draft(SAFE, f"sqlite:///{path}#people", True):
+                    pass
         except MicroaggError as problem:
             os._exit(7 if "Zorro" in str(problem) else 0)
         except BaseException:
@@ -318,12 +324,12 @@ def test_damaged_sqlite_files_are_read_or_refused(tmp_path):
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE people (a int PRIMARY KEY, b text, c real, d blob)")
     connection.execute("CREATE VIEW seen AS SELECT a, b FROM people")
-    rows = [(i, f"Zorro {i}", i / 7, bytes(i % 50)) for i in range(300)]
+    rows = [(i, f"Zorro {i}", i / 7, bytes(i % 50)) for i in range(1000)]
     connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
     connection.commit()
     connection.close()
     done = subprocess.run(
-        [sys.executable, "-c", MUTATE, str(path), "300"],
+        [sys.executable, "-c", MUTATE, str(path), "150"],
         capture_output=True,
         text=True,
         check=False,
@@ -512,6 +518,7 @@ def test_without_the_driver(monkeypatch):
         ("MYSQL://me:sesame@host", "MYSQL://host"),
         ("s3a://key:sesame@bucket/folder/a.parquet", "s3a://bucket/folder/a.parquet"),
         ("sqlite:///people.db#people", "sqlite:///people.db#people"),
+        ("sqlite:////a@b/c?d.db#people", "sqlite:////a@b/c?d.db#people"),
         ("data/a@b?c#d.csv", "data/a@b?c#d.csv"),
     ],
 )

@@ -87,7 +87,6 @@ def test_what_is_only_read(tmp_path, suffix, instead):
 
 
 def test_a_draft_takes_its_name_when_the_block_ends_well(tmp_path):
-    pytest.importorskip("adbc_driver_sqlite")
     address = f"sqlite:///{tmp_path / 'a.db'}#people"
 
     def stop():

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microagg.base.addresses import without_password
 from microagg.base.errors import MicroaggError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
@@ -15,7 +16,6 @@ from microagg.base.showing import Rows, Showing
 from microagg.columns.coded import Coded, encode
 from microagg.columns.digits import FEW, ask_about_codes, is_few, may_be_codes, words_of
 from microagg.table.classes import count_classes
-from microagg.table.formats.format import without_password
 from microagg.table.opening import Opened, open_table
 
 _WORDS = {

@@ -9,6 +9,7 @@ from typing import Any
 
 from microagg.actions.estimate import Estimate, estimate
 from microagg.actions.protect import protect
+from microagg.base.addresses import without_password
 from microagg.base.certificate import Certificate
 from microagg.base.errors import OptionError
 from microagg.base.files import recover
@@ -27,7 +28,6 @@ from microagg.release.output import (
 )
 from microagg.table.formats import format_in_parts, format_of
 from microagg.table.formats.database import NO_TABLES, Database, Tables, tables_read
-from microagg.table.formats.format import without_password
 from microagg.table.opening import STANDARD_STREAM
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from microagg.base import texts
+from microagg.base.addresses import without_password
 from microagg.base.errors import OptionError
 from microagg.cli import options
 from microagg.cli.saying import say, say_json
@@ -77,7 +78,6 @@ def private(
     """Release columns with calibrated noise, and say what that promises."""
     import microagg
     from microagg.actions.publish import refuse_outputs
-    from microagg.table.formats.format import without_password
 
     if epsilon is None:
         raise OptionError("--epsilon must be given, for example --epsilon 1")

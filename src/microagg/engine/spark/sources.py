@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from microagg.base.addresses import without_password
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
@@ -21,7 +22,6 @@ from microagg.engine.spark.session import require_spark
 from microagg.engine.spark.tasks import KEY, TIE
 from microagg.table.checks import check_names
 from microagg.table.formats import FORMATS
-from microagg.table.formats.format import without_password
 from microagg.table.streams import Stream, open_stream
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 import os
 from pathlib import Path
 
+from microagg.base.addresses import without_password
 from microagg.base.errors import InputError, OptionError
 from microagg.base.files import suffix_of
 from microagg.table.formats.arrow import Arrow
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import Database
 from microagg.table.formats.excel import Excel
-from microagg.table.formats.format import STANDARD_STREAM, Format, without_password
+from microagg.table.formats.format import STANDARD_STREAM, Format
 from microagg.table.formats.jsonl import JsonLines
 from microagg.table.formats.stats import Stats
 

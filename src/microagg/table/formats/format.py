@@ -1,7 +1,6 @@
 """What every kind of file or database answers; each has a module of its own beside this one."""
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -31,15 +30,6 @@ Typed = Collection[str] | None
 Marks = list[tuple[Path, int, int, int, int]] | None
 # What puts the next rows into a file.
 Put = Callable[[pa.Table], None]
-
-
-_URL = re.compile(r"(?is)([a-z][\w+.-]*://)(?:.*@)?([^?#]*)(?:\?[^#]*)?(#.*)?")
-
-
-def without_password(address: str) -> str:
-    """An address to be shown: that of a server without user, password and what else it is told."""
-    found = _URL.fullmatch(address)
-    return "".join(part or "" for part in found.groups()) if found else address
 
 
 @dataclass(frozen=True)

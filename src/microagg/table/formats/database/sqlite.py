@@ -15,13 +15,18 @@ from microagg.base.errors import InputError
 from microagg.table.checks import decoded
 from microagg.table.formats.database.address import Address, quoted
 
-# Whatever the query: these let nothing be written, and no other file be opened.
+# The file is opened to be read only; these let no other file be opened. Virtual tables get ready to
+# be written to even if they are only read.
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
+    sqlite3.SQLITE_INSERT,
+    sqlite3.SQLITE_UPDATE,
+    sqlite3.SQLITE_DELETE,
 }
+_ASKED = {"data_version", "page_size"}
 # What loads code, or reads pages of which nobody knows the table.
 _REFUSED = {"load_extension", "fts3_tokenizer", "sqlite_dbpage"}
 _STEPS_BETWEEN_LOOKS = 20_000
@@ -75,6 +80,9 @@ class Sqlite:
 
     def _may(self, action: int, first: str | None, second: str | None, *_: Any) -> int:
         """Whether a query may do something; which tables it reads is noted on the way."""
+        if action == sqlite3.SQLITE_PRAGMA:
+            harmless = first in _ASKED and second is None
+            return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY
         if action not in _ALLOWED or _REFUSED & {first, (second or "").lower()}:
             return sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_READ:
