@@ -121,9 +121,8 @@ def _facts(release: "Release", public: bool) -> tuple[tuple[str, str | float], .
     ]
     # The release alone tells this, so a public page does too.
     for name, found in (release.assessment.confidential if release.assessment else {}).items():
-        disclosed = found["disclosed"]
-        records = f"{disclosed['records']} ({disclosed['percent']:.2f} %)"
-        facts.append((f"records in a class with one single {name}", records))
+        percent = f"{found['disclosed']['percent']:.2f} %"
+        facts.append((f"of records are in a class with one single {name}", percent))
     if not public:
         facts.append(("information loss", f"{certificate.information_loss:.2f} %"))
         if certificate.above_optimum is not None:
