@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from microagg.base.folders import OwnFolder, remove
+from microagg.base.interruptions import uninterrupted
 
 # Which names drafts are to take; once it is there, nothing but taking them is left to do.
 _NAMES = "names.json"
@@ -39,8 +40,10 @@ def whole_paths(*wanted: tuple[Path, int]) -> Iterator[list[Path]]:
     home = _home(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        own = _opened(path)
+        own = None
         try:
+            with uninterrupted():
+                own = _opened(path)
             drafts = [home / f"draft-{n}{each.suffix}" for n, (each, _) in enumerate(wanted)]
             yield drafts
             for draft, (_, mode) in zip(drafts, wanted, strict=True):
@@ -52,9 +55,12 @@ def whole_paths(*wanted: tuple[Path, int]) -> Iterator[list[Path]]:
                     stream.flush()
                     os.fsync(stream.fileno())
                 _sync_folder(home)
-            _take_names(home, names)
+            with uninterrupted():
+                _take_names(home, names)
         finally:
-            own.remove()
+            with uninterrupted():
+                if own is not None:
+                    own.remove()
     except OSError as failure:
         # Neither the name of a draft nor the words of a library would tell anything.
         about = failure.filename is None or home in (
@@ -69,7 +75,8 @@ def whole_paths(*wanted: tuple[Path, int]) -> Iterator[list[Path]]:
 def recover(path: Path) -> None:
     """Finish what a run was killed at while files took their names; remove what else it left."""
     if os.path.lexists(_home(path)):
-        _opened(path).remove()
+        with uninterrupted():
+            _opened(path).remove()
 
 
 def _home(path: Path) -> Path:
