@@ -1,8 +1,8 @@
 """Everything at once, at random: tables, recipes, engines and faults; and what is promised of all.
 
-A trial is made from its seed alone. A few are tried with every run of the tests; `make torture` goes
-on for as long as one likes (`SECONDS=3600`), and says what it tried. `python -m tests.test_torture
-0 SEED` tries one again.
+A trial is made from its seed alone. A few are tried with every run of the tests; `make torture`
+goes on for as long as one likes (`SECONDS=3600`), and says what it tried. `python -m
+tests.test_torture 0 SEED` tries one again.
 """
 
 import errno

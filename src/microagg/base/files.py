@@ -117,14 +117,15 @@ def _settle(draft: Path, mode: int) -> None:
 def _take_names(home: Path, names: Sequence[str]) -> None:
     """Let all drafts take their names; what was begun is finished, unless the disk refuses."""
     places = [(draft, home.parent / name) for draft, name in _drafts(home, names)]
+    written = [os.path.lexists(draft) for draft, _ in places]
     try:
         _take(home, places)
     except OSError:
-        first = places[0][0]
-        for number, (_, target) in enumerate(places):
-            old = home / f"old-{number}"
-            if os.path.lexists(first) and os.path.lexists(old):
-                old.rename(target)
+        for number, (draft, target) in enumerate(places):
+            if written[number] and not os.path.lexists(draft):
+                target.rename(draft)
+            if os.path.lexists(home / f"old-{number}"):
+                (home / f"old-{number}").rename(target)
         raise
     except BaseException:
         _take(home, places)
@@ -144,6 +145,10 @@ def _take(home: Path, places: Sequence[tuple[Path, Path]]) -> None:
             if os.path.lexists(target) and (draft.is_dir() if folder else number):
                 remove(home / f"old-{number}")
                 target.rename(home / f"old-{number}")
+            elif os.path.lexists(target) and not folder and len(places) > 1:
+                # It keeps its name until another takes it, and can have it back.
+                with suppress(OSError):
+                    os.link(target, home / "old-0", follow_symlinks=False)
     for draft, target in places:
         if os.path.lexists(draft):
             draft.replace(target)
