@@ -5,13 +5,18 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check judge bench clean
+.PHONY: demo test torture check judge bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/microagg demo
 
 test: $(VENV)/.developing
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+
+# For as long as one likes: make torture SECONDS=60; what failed is tried again by its seed.
+SECONDS ?= 3600
+torture: $(VENV)/.developing
+	@$(BIN)/python -m tests.test_torture $(SECONDS) $(SEED)
 
 check: $(VENV)/.developing
 	@$(BIN)/ruff format --check .

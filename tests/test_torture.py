@@ -1,8 +1,8 @@
 """Everything at once, at random: tables, recipes, engines and faults; and what is promised of all.
 
-A trial is made from its seed alone. A few are tried with every run of the tests; `make torture` goes
-on for as long as one likes (`SECONDS=3600`), and says what it tried. `python -m tests.test_torture
-0 SEED` tries one again.
+A trial is made from its seed alone. A few are tried with every run of the tests; `make torture`
+goes on for as long as one likes (`SECONDS=3600`), and says what it tried. `python -m
+tests.test_torture 0 SEED` tries one again.
 """
 
 import errno
@@ -58,7 +58,7 @@ class Trial:
     rows: int
 
     @classmethod
-    def of(cls, seed, faults=FAULTS):
+    def of(cls, seed):
         draw = random.Random(seed)
         names = ["id", "age", "income", "town", "born", "member", "comment", "score"]
         protected = draw.sample(["age", "income", "town", "born", "score"], draw.randint(1, 4))
@@ -74,7 +74,7 @@ class Trial:
             roles += ["--cell-rows", str(max(4 * k, 50))]
         if draw.random() < 0.2:
             roles += ["--row-order", "kept"]
-        fault = draw.choice(faults)
+        fault = draw.choice(FAULTS)
         at = int(draw.expovariate(1 / 40)) + 1
         return cls(seed, suffix, engine, fault, at, draw.random() < 0.5, draw.random() < 0.5, k,
                    roles, names, rows)  # fmt: skip
@@ -124,7 +124,7 @@ class Trial:
         return ("protect", f"in.{self.suffix}", *self.roles, *output, *more)
 
 
-# --- Faults: at the i-th time that something is done to files below a folder -----------------------
+# --- Faults: at the i-th time that something is done to files below a folder ----------------------
 
 
 class _Fault:
@@ -136,7 +136,7 @@ class _Fault:
         if self.folder is None or event not in EVENTS or not arguments:
             return
         path = arguments[0]
-        if not isinstance(path, str | os.PathLike) or self.folder not in os.path.abspath(path):
+        if not isinstance(path, str | os.PathLike) or self.folder not in str(Path(path).absolute()):
             return
         writes = event != "open" or bool((arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR))
         if self.kind == "failing" and (event not in REFUSABLE or not writes):
@@ -330,8 +330,8 @@ def read_as(path, trial):
         named.rename(path)
 
 
-def attempt_in(seed, faults=FAULTS):
-    trial = Trial.of(seed, faults)
+def attempt_in(seed):
+    trial = Trial.of(seed)
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         try:
             return trial, attempt(trial, Path(folder))
@@ -342,12 +342,7 @@ def attempt_in(seed, faults=FAULTS):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_promised_holds(seed):
-    attempt_in(seed, ("none", "failing", "failing", "changed"))
-
-
-@pytest.mark.parametrize("seed", range(100, 108))
-def test_what_is_promised_holds_of_those_that_die(seed):
-    attempt_in(seed, ("killed", "killed", "asked to end"))
+    attempt_in(seed)
 
 
 def main():

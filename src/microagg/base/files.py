@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from microagg.base.folders import OwnFolder, remove
+from microagg.base.interruptions import uninterrupted
 
 # Which names drafts are to take; once it is there, nothing but taking them is left to do.
 _NAMES = "names.json"
@@ -48,8 +49,10 @@ def whole_paths(*wanted: tuple[Path, int]) -> Iterator[list[Path]]:
     home = _home(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        own = _opened(path)
+        own = None
         try:
+            with uninterrupted():
+                own = _opened(path)
             drafts = [home / f"draft-{n}{suffix_of(each)}" for n, (each, _) in enumerate(wanted)]
             yield drafts
             for draft, (_, mode) in zip(drafts, wanted, strict=True):
@@ -61,9 +64,12 @@ def whole_paths(*wanted: tuple[Path, int]) -> Iterator[list[Path]]:
                     stream.flush()
                     os.fsync(stream.fileno())
                 _sync_folder(home)
-            _take_names(home, names)
+            with uninterrupted():
+                _take_names(home, names)
         finally:
-            own.remove()
+            with uninterrupted():
+                if own is not None:
+                    own.remove()
     except OSError as failure:
         # Neither the name of a draft nor the words of a library would tell anything.
         about = failure.filename is None or home in (
@@ -78,7 +84,8 @@ def whole_paths(*wanted: tuple[Path, int]) -> Iterator[list[Path]]:
 def recover(path: Path) -> None:
     """Finish what a run was killed at while files took their names; remove what else it left."""
     if os.path.lexists(_home(path)):
-        _opened(path).remove()
+        with uninterrupted():
+            _opened(path).remove()
 
 
 def _home(path: Path) -> Path:
@@ -119,14 +126,15 @@ def _settle(draft: Path, mode: int) -> None:
 def _take_names(home: Path, names: Sequence[str]) -> None:
     """Let all drafts take their names; what was begun is finished, unless the disk refuses."""
     places = [(draft, home.parent / name) for draft, name in _drafts(home, names)]
+    written = [os.path.lexists(draft) for draft, _ in places]
     try:
         _take(home, places)
     except OSError:
-        first = places[0][0]
-        for number, (_, target) in enumerate(places):
-            old = home / f"old-{number}"
-            if os.path.lexists(first) and os.path.lexists(old):
-                old.rename(target)
+        for number, (draft, target) in enumerate(places):
+            if written[number] and not os.path.lexists(draft):
+                target.rename(draft)
+            if os.path.lexists(home / f"old-{number}"):
+                (home / f"old-{number}").rename(target)
         raise
     except BaseException:
         _take(home, places)
@@ -146,6 +154,10 @@ def _take(home: Path, places: Sequence[tuple[Path, Path]]) -> None:
             if os.path.lexists(target) and (draft.is_dir() if folder else number):
                 remove(home / f"old-{number}")
                 target.rename(home / f"old-{number}")
+            elif os.path.lexists(target) and not folder and len(places) > 1:
+                # It keeps its name until another takes it, and can have it back.
+                with suppress(OSError):
+                    os.link(target, home / "old-0", follow_symlinks=False)
     for draft, target in places:
         if os.path.lexists(draft):
             draft.replace(target)

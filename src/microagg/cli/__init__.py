@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from microagg.base.errors import MicroaggError, OptionError, PromiseError
+from microagg.base.interruptions import interrupt
 from microagg.base.threads import check_threads
 from microagg.cli import options
 from microagg.cli.assessing import assess
@@ -107,7 +108,7 @@ def _cleaning_up_when_asked_to_end() -> Iterator[None]:
     def end(number: int, _frame: Any) -> None:
         for each in mine:
             signal.signal(each, signal.SIG_IGN)
-        raise _AskedToEndError(number)
+        interrupt(_AskedToEndError(number))
 
     asking = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     # What was started with nohup goes on; only the first thread may say what signals do.

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.files import whole_file
 from microagg.base.folders import OwnFolder
+from microagg.base.interruptions import uninterrupted
 from microagg.columns.coded import Coded
 from microagg.engine.plan import DROPPED, Plan
 from microagg.measure.dominance import Dominance
@@ -130,44 +131,35 @@ class Work:
             raise InputError(f"{place.name} is a link, which no run leaves there; remove it")
         if place is None:
             _sweep(Path(tempfile.gettempdir()))
-        # Absolute: wherever the program is at the end, this is what is removed.
-        self._place = Path(place or tempfile.mkdtemp(prefix=_TEMPORARY)).absolute()
-        self.folder = self._place / _FOLDER
-        if resume and not self.folder.is_dir():
-            raise OptionError(
-                f"there is nothing to resume: no run left {self._place.name} behind; leave out "
-                "resume"
-            )
-        busy = (
-            f"another run is at work in {self._place.name} right now; wait for it, or name "
-            "another folder"
-        )
-        with self.failures_named():
-            made = place is None or _make(self._place)
-            try:
-                self._own = OwnFolder(self.folder, _MADE, busy)
-            except OSError:
-                if made:
-                    self._place.rmdir()
-                raise
-        try:
-            before = self.state
-            if resume:
-                self._own.refuse_links()
-            if resume and before.get("identity", identity) != identity:
-                raise OptionError(
-                    "the run that was cut off had another input, recipe or version; say these "
-                    "again, or leave out resume"
-                )
-        except BaseException:
-            self._own.let_go()
-            raise
-        # The place goes if a run made it, be it one that is dead.
-        self._made = made or before.get("made") is True or self._place.suffix == _PARTS
-        self._end = weakref.finalize(self, _remove, self._own, self._made)
         self._identity = dict(identity)
-        could_resume = "counts" in before and before.get("identity") == self._identity
-        if could_resume and not resume:
+        with uninterrupted():
+            # Absolute: wherever the program is at the end, this is what is removed.
+            self._place = Path(place or tempfile.mkdtemp(prefix=_TEMPORARY)).absolute()
+            self.folder = self._place / _FOLDER
+            if resume and not self.folder.is_dir():
+                raise OptionError(
+                    f"there is nothing to resume: no run left {self._place.name} behind; leave out "
+                    "resume"
+                )
+            with self.failures_named():
+                self._own, made = _locked(self._place, place is None)
+            before = self.state
+            # The place goes if a run made it, be it one that is dead.
+            self._made = made or before.get("made") is True or self._place.suffix == _PARTS
+            self._end = weakref.finalize(self, _remove, self._own, self._made)
+        if resume:
+            try:
+                self._own.refuse_links()
+                if before.get("identity", identity) != identity:
+                    raise OptionError(
+                        "the run that was cut off had another input, recipe or version; say these "
+                        "again, or leave out resume"
+                    )
+            except BaseException:
+                self._end.detach()
+                self._own.let_go()
+                raise
+        elif "counts" in before and before.get("identity") == self._identity:
             _log.warning(
                 "microagg: a run that was cut off had left its work here, and --resume would have "
                 "gone on with it; this one begins anew"
@@ -183,7 +175,8 @@ class Work:
 
     def close(self) -> None:
         """Remove the folder."""
-        self._end()
+        with uninterrupted():
+            self._end()
 
     def check_open(self) -> None:
         """Refuse to go on once the folder is gone."""
@@ -331,14 +324,19 @@ def _sweep(folder: Path) -> None:
             remove_left(place)
 
 
-def _make(place: Path) -> bool:
-    """Make a folder for one user only; whether it was not there."""
+def _locked(place: Path, made: bool) -> tuple[OwnFolder, bool]:
+    """The folder to work in, in a place that is made if it is not there; whether that was made."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with suppress(FileExistsError):
         place.mkdir(mode=0o700)
-    except FileExistsError:
-        return False
-    return True
+        made = True
+    busy = f"another run is at work in {place.name} right now; wait for it, or name another folder"
+    try:
+        return OwnFolder(place / _FOLDER, _MADE, busy), made
+    except OSError:
+        if made:
+            place.rmdir()
+        raise
 
 
 def _remove(own: OwnFolder, made: bool) -> None:
