@@ -63,8 +63,8 @@ def refuse_disguised(name: str, texts: pa.Array, rows: NDArray[np.int64]) -> Non
     if dates == total == rows_like(_EITHER):
         day, month = (f"{form} ({told})" for form, told in _READINGS)
         raise InputError(
-            f"column {name!r} holds dates as text that can be read as {day} and as {month}; say "
-            "which with date_format (--date-format), or write them as YYYY-MM-DD"
+            f"column {name!r} holds dates as text that can be read as {day} and as {month}; of a "
+            "text file say date_format (--date-format), otherwise make them dates"
         )
     if dates > _MOST * total:
         raise InputError(
