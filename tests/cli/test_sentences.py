@@ -148,7 +148,7 @@ def test_sentences_speak_of_options(sentence, said):
 
 
 def test_a_hint_on_the_command_line_can_be_followed(folder):
-    lines = ["age,Geburtsdatum", *(f"{20 + row},{row % 28 + 1:02d}.03.1980" for row in range(12))]
+    lines = ["age,Geburtsdatum", *(f"{20 + row},{row % 12 + 1:02d}/03/1980" for row in range(12))]
     (folder / "in.csv").write_text("\n".join(lines) + "\n")
     said = refusal("protect", "in.csv", "-q", "age,Geburtsdatum", "-o", "r.csv", folder=folder)
     assert "={" not in said

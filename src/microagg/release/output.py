@@ -60,7 +60,9 @@ def open_place(
         # Before nobody else was kept from writing there, and others still are not.
         refuse_target(*given, folder=folder, certificate=certificate)
         yield Place(address, draft, force, stated, owned if has_record else None)
-        refuse_target(*given, folder=folder, certificate=certificate)
+        # A table of a database has its name by now.
+        if draft is not None:
+            refuse_target(*given, folder=folder, certificate=certificate)
 
 
 def _statements(address: str, certificate: Path | None, folder: bool) -> tuple[Path, ...]:
