@@ -133,7 +133,7 @@ def test_numbers_as_text(tmp_path):
 
 
 def test_dates_as_text(tmp_path):
-    rows = "".join(f"{20 + row},{row + 1}.3.4711\n" for row in range(9))
+    rows = "".join(f"{20 + row},{row + 1}/3/4711\n" for row in range(9))
     said = refused(tmp_path, f"age,born\n{rows}", columns="age,born")
     assert "'born' holds dates as text" in said
 
@@ -208,7 +208,7 @@ def test_places_that_cannot_be_written(tmp_path):
 
 def test_formats_that_cannot_be_written(tmp_path):
     survey(tmp_path / "survey.csv")
-    for name in ("r.doc", "r", "r.sas7bdat", "r.xlsm", "r.csv.gz"):
+    for name in ("r.doc", "r", "r.sas7bdat", "r.xlsm", "r.csv.bz2"):
         said = refusal("protect", "survey.csv", *ROLES, "-o", name, folder=tmp_path)
         assert "written" in said or "suffix" in said
 
