@@ -43,7 +43,7 @@ FEATURES = {
     "small strata dropped": {"within": ["rare"], "small_strata": "drop", "k": 6},
     "weights": {"weights": "weight", **CELLS},
     "weights with fewer digits": {"weights": "weight", "weight_digits": 2},
-    "limits of dominance": {"weights": "weight", "dominance": {"number": 1.0, "whole": 0.999}},
+    "limits of dominance": {"weights": "weight", "dominance": {"number": 1.0, "whole": 1.0}},
     "decimals": {"decimals": 1},
     "decimals of one column": {"decimals": {"offset": -1, "number": 2}},
     "kinds that were declared": {
