@@ -237,7 +237,7 @@ def test_small_strata_are_refused_dropped_or_merged():
 
 @given(
     strata=st.lists(st.integers(0, 4), min_size=1, max_size=30),
-    k=st.integers(1, 6),
+    k=st.integers(2, 6),
     small=st.sampled_from(["error", "merge", "drop"]),
     by_entity=st.booleans(),
     data=st.data(),

@@ -28,7 +28,7 @@ from microagg.table.streams import estimated_size
 
 _SAMPLES = (500, 2000, 8000)
 # Seconds that a trial may take, about.
-_PATIENCE = 1.0
+_PATIENCE = 0.7
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def estimate(
     *,
     prove: float = 0.0,
     progress: bool | None = None,
-    most: int = 1 << 25,
+    most: int = 1 << 24,
 ) -> Estimate:
     """Look at the table, plan, try the method on samples; what `protect` would do. Writes nothing.
 
