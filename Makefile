@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/microagg demo
 
 test: $(VENV)/.developing
-	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+	@$(BIN)/python -m pytest --numprocesses auto
 
 # For as long as one likes: make torture SECONDS=60; what failed is tried again by its seed.
 SECONDS ?= 3600

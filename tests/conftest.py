@@ -15,15 +15,16 @@ settings.register_profile(
 settings.load_profile("microagg")
 
 
-def pytest_itemcollected(item):
-    """One process has the cluster, whichever of several run tests."""
-    if "cluster" in item.fixturenames:
-        item.add_marker(pytest.mark.xdist_group("cluster"))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """One process has the cluster, and begins with it; all others take tests as they come."""
+    from xdist.scheduler import LoadScopeScheduling
 
+    class OneCluster(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "cluster" if "spark" in nodeid or "test_engines" in nodeid else nodeid
 
-def pytest_collection_modifyitems(items):
-    """What takes longest begins first."""
-    items.sort(key=lambda item: "cluster" not in item.fixturenames)
+    return OneCluster(config, log)
 
 
 @pytest.fixture
