@@ -156,7 +156,7 @@ def test_a_whole_table_that_does_not_fit_is_refused_with_what_helps(source):
     with pytest.raises(
         OptionError,
         match=r"mdav would group all records at once, which takes about \d+\.\d GB, but 2\.0 GB "
-        r"may be used; say cell_rows=\d+ \(--cell-rows\) to divide them, or allow more memory",
+        r"may be used; say cell_rows=\d+ to divide them, or allow more memory",
     ) as refused:
         refuse_large_cells(plan, DISK, Where(memory="2GB"))
     # What it says does help.

@@ -61,10 +61,10 @@ FEATURES = {
     "rows that are shuffled, some dropped": {
         "row_order": "shuffled", "within": ["rare"], "small_strata": "drop", "k": 6,
     },
-    "k of one": {"k": 1},
     "k of all": {"k": 600},
 }  # fmt: skip
 REFUSED = {
+    "k of one": {"k": 1},
     "k beyond the records": {"k": 601},
     "missing values": {"missing": "error"},
     "small strata": {"within": ["rare"], "k": 6},
