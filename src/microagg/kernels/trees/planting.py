@@ -62,19 +62,27 @@ def plant(
         slots=np.full(n, -1, np.int32),
     )
     tree.boxes[:, d:] = -np.inf
-    keys = np.empty(places.size)
-
-    def grow(node: int, first: int, last: int) -> None:
-        if node >= leaves or last - first < _ALONE:
-            _grow(records, places, keys, node, first, last, tree)
-            return
-        middle = _halve(records, places, keys, tree.scales, first, last)
-        parts = (2 * node, first, middle), (2 * node + 1, middle, last)
-        run_each([partial(grow, *part) for part in parts])
-        _join(tree, node)
-
-    grow(1, 0, places.size)
+    _grow_beneath(records, places, np.empty(places.size), tree, 1, 0, places.size)
     return tree
+
+
+# Not a function inside `plant`: one that knew itself would hold the tree long after it is used.
+def _grow_beneath(
+    records: NDArray[np.float64],
+    places: NDArray[np.int32],
+    keys: NDArray[np.float64],
+    tree: Tree,
+    node: int,
+    first: int,
+    last: int,
+) -> None:
+    if node >= tree.least.size // 2 or last - first < _ALONE:
+        _grow(records, places, keys, node, first, last, tree)
+        return
+    middle = _halve(records, places, keys, tree.scales, first, last)
+    grow = partial(_grow_beneath, records, places, keys, tree)
+    run_each([partial(grow, 2 * node, first, middle), partial(grow, 2 * node + 1, middle, last)])
+    _join(tree, node)
 
 
 @kernel
