@@ -224,3 +224,18 @@ def test_assess_pairs_rows_by_the_record(tmp_path):
     for given in ({}, {"record": kept.record}):
         found = microagg.assess(table, target, **given, **quasi)
         assert found.information_loss == pytest.approx(plain.information_loss)
+
+
+@pytest.mark.parametrize("kind", [pa.Table.from_pandas, lambda table: table])
+def test_data_keep_their_order_also_once_they_were_written(tmp_path, kind):
+    table = sorted_by_income(200)
+    release = microagg.protect(kind(table), **SORTED, progress=False)
+    before = pa.table({name: release.data[name] for name in ("row", "income")})
+    first = release.write(tmp_path / "one.csv")
+    for _ in range(2):
+        after = pa.table({name: release.data[name] for name in ("row", "income")})
+        assert after.equals(before)
+        assert after["row"].to_pylist() == list(range(200))
+        assert (
+            release.write(tmp_path / "two.csv", force=True).release_sha256 == first.release_sha256
+        )

@@ -39,7 +39,7 @@ _PLACED_AT_ONCE = 1 << 17
 class _Released:
     """What is left once records were published; nothing of the original.
 
-    rows: the numbers that the rows had there.
+    rows: the numbers that the rows had there. shuffled: data are in the order that is written.
     """
 
     data: Any
@@ -47,6 +47,7 @@ class _Released:
     counted: tuple[str, ...]
     entities: NDArray[np.int64] | None
     rows: NDArray[np.int64]
+    shuffled: bool = False
 
 
 class Memory:
@@ -75,8 +76,12 @@ class Memory:
     @property
     def data(self) -> Any:
         """The protected table, of the kind that came in."""
-        assert self._released is not None
-        return self._released.data
+        released = self._released
+        assert released is not None
+        if released.shuffled:
+            released.data = reordered(released.data, np.argsort(self._shuffled))
+            released.shuffled = False
+        return released.data
 
     @property
     def partition(self) -> Partition:
@@ -154,10 +159,7 @@ class Memory:
     @contextmanager
     def write(self, place: Place, advance: Advance) -> Iterator[ReadBack]:
         """Write the release whole, and read it back."""
-        table = as_arrow(self.data)
-        if self._order is not None:
-            table = reordered(table, self._shuffled)
-        with draft_of(table, place, self.origin) as back:
+        with draft_of(self._in_order(), place, self.origin) as back:
             advance(1.0)
             yield back
 
@@ -167,7 +169,7 @@ class Memory:
         assert released is not None
         give_back_memory()
         if draft is None:
-            frame = Frame(released.data)
+            frame = Frame(self.data)
             names = dict.fromkeys([*released.counted, *(each.name for each in wanted.columns)])
             table = pa.table([frame.column(name) for name in names], list(names))
             classes, counts = _counted(table, released.counted, released.entities, wanted)
@@ -183,6 +185,18 @@ class Memory:
 
     def close(self) -> None:
         """There is nothing to let go of: what was written stays, what is in memory goes with it."""
+
+    def _in_order(self) -> pa.Table:
+        """The release as it is written; one of Arrow is held so from then on, and not twice."""
+        released = self._released
+        assert released is not None
+        if self._order is None or released.shuffled:
+            return as_arrow(released.data)
+        ordered = reordered(as_arrow(released.data), self._shuffled)
+        if isinstance(released.data, pa.Table):
+            released.data, released.shuffled = ordered, True
+            give_back_memory()
+        return ordered
 
     @property
     def _shuffled(self) -> NDArray[np.int64]:
