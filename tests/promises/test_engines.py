@@ -64,6 +64,7 @@ FEATURES = {
     "k of all": {"k": 600},
 }  # fmt: skip
 REFUSED = {
+    "a mean that one record dominates": {"weights": "weight", "dominance": {"whole": 0.3}},
     "k of one": {"k": 1},
     "k beyond the records": {"k": 601},
     "missing values": {"missing": "error"},
