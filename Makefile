@@ -1,14 +1,18 @@
-# Two commands for a fresh machine with Python 3.11 or newer and a package index:
+# Commands for a fresh machine with Python 3.11 or newer and a package index:
 #   make demo    protects a bundled example and shows what came out
+#   make app     opens the same example in the browser
 #   make test    runs the whole test suite
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test torture check judge bench clean
+.PHONY: demo app test torture check judge bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/microagg demo
+
+app: $(VENV)/.serving
+	@$(BIN)/microagg app --demo
 
 test: $(VENV)/.developing
 	@$(BIN)/python -m pytest --numprocesses auto
@@ -54,9 +58,13 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+$(VENV)/.serving: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[app]"
+	@touch $@
+
 $(VENV)/.developing: $(VENV)/.installed
 	@echo "installing the test tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
 	@touch $@
 
 $(VENV)/.benchmarking: $(VENV)/.developing

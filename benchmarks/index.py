@@ -26,6 +26,10 @@ MADE: dict[str, dict[str, str]] = {
         "protect_speed_auto": "time and memory of protect on 10^6 x 10, the default method",
         "protect_speed_zscore": "the same with the fastest method",
     },
+    "speed/risk.py": {
+        "risk_speed": "time and memory of inspect --risk on 10^6 x 8 keys, and of special uniques "
+        "on 10^5 x 8",
+    },
     "speed/engines.py": {
         "engines_rate": "records a second and peak memory on disk, up to 20 million records",
         "engines_loss": "information loss in cells against the whole table in one",
@@ -58,6 +62,15 @@ MADE: dict[str, dict[str, str]] = {
         "best_losses": "information loss: published, heuristics, search, and the lower bound",
         "best_forest": "a minute of search on 581,012 records",
         "best_cells": "search after grouping in cells, against the whole",
+    },
+    "papers/mixed.py": {
+        "mixed_losses": "tables with categories: information loss of each method, and of a search "
+        "with and without a look at categories; their time",
+    },
+    "papers/closeness.py": {
+        "closeness": "t-closeness: loss of t-merge, t-swap, t-first and groups searched under t, "
+        "by a million steps (--steps 1000000), fewer than the default",
+        "closeness_gains": "t-closeness: how far the search is below the best of the three",
     },
     "papers/pca.py": {
         "pca_energy": "PCA and cells: variance held by the first components",

@@ -1,6 +1,7 @@
 """Timing that survives a noisy machine, and tables of it."""
 
 import csv
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -35,7 +36,9 @@ def show(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> No
 
 
 def save(name: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Write benchmarks/results/<name>.csv and .md."""
+    """Write benchmarks/results/<name>.csv and .md; a quick run is to see, and writes nothing."""
+    if "--quick" in sys.argv:
+        return
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream, lineterminator="\n").writerows([header, *rows])

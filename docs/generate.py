@@ -62,22 +62,33 @@ def command_line_page() -> str:
 
 def measures_page() -> str:
     from microagg.measure.figures import FIGURES
+    from microagg.measure.risk.figures import EXPOSURE
 
+    figures = (*EXPOSURE, *FIGURES)
     text = (
         "# Measures\n\nMade by `docs/generate.py` from the measures themselves. "
         "`microagg.assess` gives all of them;\nthe report shows them. x is an original value, x' "
-        "the released one, sigma the original deviation.\n\n"
+        "the released one, sigma the original deviation.\n"
+        "`microagg.risk` and `microagg inspect --risk` give those of exposure, of a table as it "
+        "stands, before anything\nis done to it: see [risk](risk.md).\n\n"
         "Figures of confidential columns are counted on all records of the release, class by "
         "class: records that\nshare their quasi-identifiers, and their strata. No value, which NaN "
         "is too, counts as a value of its own,\nbelow all others. Numbers, dates and times have an "
-        "order, and so has text that is nothing but such; all\nelse has none.\n"
+        "order, and so has text that is nothing but such; all\nelse has none.\n\n"
+        "Figures of models, the propensity score and two-way tables come with `--target` "
+        "(`targets`): each target is\ntold from all other columns that are judged or confidential, "
+        "by least squares if it is a number, by logistic\nregression (a ridge of 1, one category "
+        "against all others) if not, trained on the originals and on the release\nand tested on "
+        "the originals. Numbers are in deviations, categories beyond the 20 commonest are one. "
+        "Where\nscikit-learn is installed (extra `sklearn`), its boosted trees stand beside them, "
+        "trained on one half of the\nrecords and tested on the other.\n"
     )
-    for group in dict.fromkeys(figure.group for figure in FIGURES):
+    for group in dict.fromkeys(figure.group for figure in figures):
         text += (
             f"\n## {group.capitalize()}\n\n| figure | name | formula | range | better | meaning |\n"
         )
         text += "| --- | --- | --- | --- | --- | --- |\n"
-        for figure in FIGURES:
+        for figure in figures:
             if figure.group == group:
                 formula = figure.formula.replace("|", "\\|")
                 low, high = (f"{end:g}".replace("inf", "∞") for end in figure.range)
@@ -91,6 +102,34 @@ def measures_page() -> str:
                     figure.description,
                 )
                 text += "| " + " | ".join(cells) + " |\n"
+    return text + attacks_section()
+
+
+def attacks_section() -> str:
+    from microagg.measure.attacks.registry import ATTACKS
+
+    text = (
+        "\n## Attacks\n\n`microagg assess --attacks` and `microagg.assess(..., attacks=True)` try "
+        "what a capable intruder could do. Each\nattack says which share of the records and of the "
+        "values it discloses, and what chance would. A number is\ndisclosed by a guess within `sd` "
+        "percent of a deviation, a category by the right one. The criteria are those\nby which "
+        "data protection judges anonymity: *singling out* a record, *linkability* of a person to a "
+        "record or\nclass of records, and *inference* of a value.\n\n"
+        "| attack | name | criteria | what the intruder knows | what he does | records disclosed | "
+        "values disclosed | chance |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+    )
+    for attack in ATTACKS:
+        cells = (
+            attack.title,
+            f"`{attack.name}`",
+            ", ".join(attack.criteria),
+            attack.knows,
+            attack.description,
+            attack.records,
+            attack.values,
+            attack.chance,
+        )
+        text += "| " + " | ".join(cells) + " |\n"
     return text
 
 

@@ -1,8 +1,12 @@
 """The page that says which result is whose."""
 
+import ast
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+
+SCRIPTS = Path(__file__).parents[1] / "benchmarks"
 
 
 def test_the_index_of_results_is_in_step():
@@ -11,3 +15,22 @@ def test_the_index_of_results_is_in_step():
         [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_quick_run_writes_over_no_result(tmp_path, monkeypatch):
+    save = runpy.run_path(str(SCRIPTS / "measuring.py"))["save"]
+    monkeypatch.setitem(save.__globals__, "RESULTS", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["p3m.py", "--quick"])
+    save("table", ["a"], [[1]])
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(sys, "argv", ["p3m.py"])
+    save("table", ["a"], [[1]])
+    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "table.md"}
+
+
+def test_scripts_need_nothing_that_only_tests_have():
+    for script in SCRIPTS.rglob("*.py"):
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & {"pytest", "tests", "hypothesis"}

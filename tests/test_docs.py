@@ -42,7 +42,7 @@ def test_every_room_is_described():
     assert len(described) == len(rooms)
 
 
-@pytest.mark.parametrize("name", ["engines.md", "guarantees.md"])
+@pytest.mark.parametrize("name", ["engines.md", "guarantees.md", "risk.md"])
 def test_the_examples_run(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     known: dict = {}

@@ -136,7 +136,8 @@ class _Fault:
         if self.folder is None or event not in EVENTS or not arguments:
             return
         path = arguments[0]
-        if not isinstance(path, str | os.PathLike) or self.folder not in str(Path(path).absolute()):
+        # The work folder is reached by its number, and files in it by names alone.
+        if not isinstance(path, str | os.PathLike) or self.folder not in os.path.realpath(path):
             return
         writes = event != "open" or bool((arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR))
         if self.kind == "failing" and (event not in REFUSABLE or not writes):
@@ -166,7 +167,7 @@ def fault(folder, kind, at, change=None):
     if not getattr(FAULT, "hooked", False):
         sys.addaudithook(FAULT)
         FAULT.hooked = True
-    FAULT.kind, FAULT.left, FAULT.change, FAULT.folder = kind, at, change, str(folder)
+    FAULT.kind, FAULT.left, FAULT.change, FAULT.folder = kind, at, change, os.path.realpath(folder)
     try:
         yield
     finally:

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import isotonic_regression
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import microagg
 from benchmarks.data import find, load, standardise
 from benchmarks.measuring import save, show
+from microagg.measure.attacks.attack import Earlier, Share
+from microagg.measure.attacks.intersecting import candidates
 from microagg.measure.evidence import Evidence
 from microagg.measure.statistics import paired
 
 Row = list[object]
-CLOSE = 0.05
 
 
 def main() -> None:
@@ -67,22 +67,30 @@ def written(table: pd.DataFrame, **settings: object) -> pd.DataFrame:
         return pd.read_csv(path)
 
 
+def order_attack(table: pd.DataFrame, release: pd.DataFrame) -> Share:
+    """What the order of rows tells of incomes; the owner pairs rows by their number."""
+    found = microagg.assess(
+        table, release, quasi_identifiers=["income"], key="row", attacks=True, progress=False
+    )
+    [share] = [each.found.values for each in found.attacks if each.attack.name == "order"]
+    assert share is not None
+    return share
+
+
 def row_order() -> Iterator[Row]:
     """A rising curve through rows that were sorted."""
     table = people()
-    income = table["income"].to_numpy()
     shares = []
     for order in ("kept", "shuffled"):
         found = written(table, k=5, quasi_identifiers=["income", "age", "height"], row_order=order)
-        guess = isotonic_regression(found["income"].to_numpy()).x
-        close = np.abs(guess - income[found["row"]]) < CLOSE * income.std()
-        shares.append(f"{100 * close.mean():.1f} %")
+        share = order_attack(table, found)
+        shares.append(f"{share.percent:.1f} % ({share.chance:.1f} % by chance)")
     what = "incomes within 5 % of a deviation, of 1,000 sorted by it"
     yield ["isotonic regression along the rows", what, *shares, "rows are shuffled"]
 
 
 def two_releases() -> Iterator[Row]:
-    """Groups of two releases, paired row by row, that have one record in common."""
+    """Groups of two releases that have one record in common, where rows can be paired."""
     table = people()
     shares = []
     for order in ("kept", "shuffled"):
@@ -96,12 +104,17 @@ def two_releases() -> Iterator[Row]:
             )
             for k in (3, 10)
         )
-        names = ["income", "age", "height"]
-        pairs = [*zip(*(each[names].apply(tuple, axis=1) for each in (one, two)), strict=True)]
-        alone = pd.Series(pairs).map(pd.Series(pairs).value_counts()) == 1
-        # A pair of rows is a person only if both rows are about the same one.
-        right = alone.to_numpy() & (one["row"] == two["row"]).to_numpy()
-        shares.append(f"{100 * right.mean():.1f} %")
+        # Rows that were shuffled anew, and show no number of their own, cannot be paired.
+        rows = {row: place for place, row in enumerate(two["row"])}
+        places = np.array([rows[row] for row in one["row"]])
+        marks = (places, np.arange(len(two))) if order == "kept" else (0 * places, 0 * places)
+        labels = [
+            each[["income", "age", "height"]].apply(tuple, axis=1).factorize()[0]
+            for each in (one, two)
+        ]
+        earlier = Earlier(labels[1].astype(np.int64), places, *marks)
+        alone = candidates(labels[0].astype(np.int64), earlier, np.empty((0, len(one))))[0]
+        shares.append(f"{100 * (alone == np.arange(len(one))).mean():.1f} %")
     what = "records singled out, k = 3 and 10"
     yield ["two releases paired by row", what, *shares, "rows are shuffled, anew each time"]
 

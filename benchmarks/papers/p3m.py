@@ -3,8 +3,8 @@
     python benchmarks/papers/p3m.py [--quick]
 
 Groups are MDAV's; the column MDAV is their centroids renormalised to the variance of the data.
-With --quick, k = 3 and 10 only. Writes benchmarks/results/p3m_table2 to p3m_table6, as .csv and
-.md. Where ours differ from the published figures:
+Writes benchmarks/results/p3m_table2 to p3m_table6, as .csv and .md; with --quick, k = 3 and 10 only
+and nothing is written. Where ours differ from the published figures:
 
 - The paper's solver stops at a local optimum: compare "local" with it. "Global" costs less, by the
   paper's own objective, and that is not always what the scoring index likes best.

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from microagg.actions.example import patients as patients
     from microagg.actions.inspect import inspect as inspect
     from microagg.actions.protect import protect as protect
+    from microagg.actions.risk import risk as risk
     from microagg.actions.tune import tune_proximity as tune_proximity
     from microagg.aggregation.proximity import proximity_centroids as proximity_centroids
     from microagg.aggregation.values import aggregate as aggregate
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from microagg.grouping.methods import register_method as register_method
     from microagg.grouping.sequence.univariate import optimal_univariate as optimal_univariate
     from microagg.measure.loss import information_loss as information_loss
+    from microagg.measure.risk.outcome import Risk as Risk
     from microagg.release.assessment import Assessment as Assessment
     from microagg.release.release import Release as Release
 
@@ -45,6 +47,7 @@ _HOMES = {
         "actions.example": "patients",
         "actions.inspect": "inspect",
         "actions.protect": "protect",
+        "actions.risk": "risk",
         "actions.tune": "tune_proximity",
         "aggregation.proximity": "proximity_centroids",
         "aggregation.values": "aggregate",
@@ -58,6 +61,7 @@ _HOMES = {
         "grouping.methods": "methods register_method",
         "grouping.sequence.univariate": "optimal_univariate",
         "measure.loss": "information_loss",
+        "measure.risk.outcome": "Risk",
         "release.assessment": "Assessment",
         "release.release": "Release",
     }.items()

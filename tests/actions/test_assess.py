@@ -6,10 +6,14 @@ import pytest
 
 import microagg
 from microagg.base.errors import InputError, MicroaggError, OptionError
+from microagg.base.reading import Reading
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, judge
 from microagg.measure.linkage import Records
 from microagg.measure.statistics import paired
+from microagg.release.assessment import Asked, measure
+from microagg.release.pairing import Tables
+from microagg.table.opening import open_table
 from tests.measure.test_anonymity import counts_of
 from tests.naive import points
 from tests.naive import protect as naive
@@ -360,3 +364,181 @@ def test_what_stands_beside_a_release_says_how_to_judge_it(tmp_path):
 
 def test_one_figure_is_called_information_loss():
     assert not [each.title for each in FIGURES if each.title.startswith("Information loss")]
+
+
+def attacked(found, name):
+    return next(each for each in found.attacks if each.attack.name == name).found
+
+
+def test_attacks_are_tried_when_asked_for():
+    table = original(60)
+    release = released(table)
+    plain = microagg.assess(table, release, confidential=["illness", "cost"])
+    assert plain.attacks == ()
+    found = microagg.assess(table, release, confidential=["illness", "cost"], attacks=True)
+    same_figures(found.figures, plain.figures)
+    assert [each.attack.name for each in found.attacks] == [
+        "nearest", "assignment", "class", "inference", "inference", "order", "reconstruction",
+    ]  # fmt: skip
+    assert attacked(found, "nearest").records.percent == found.figures["expected_linkage"]
+    assert attacked(found, "class").records.percent == found.figures["class_linkage"]
+    told = {each.found.column: each.found for each in found.attacks if each.found.column}
+    classes = release[[*NUMBERS, "city", "level"]].astype(str).agg(" ".join, axis=1)
+    most = [part.value_counts().max() for _, part in table["illness"].groupby(classes)]
+    assert told["illness"].values.percent == pytest.approx(100 * sum(most) / 60)
+    assert told["illness"].values.chance == pytest.approx(
+        100 * table["illness"].value_counts().max() / 60
+    )
+    for column, disclosed in found.confidential.items():
+        if column == "illness":
+            assert told[column].records.percent == disclosed["disclosed"]["percent"]
+    told = found.to_dict()["attacks"]
+    assert told[0]["criteria"] == ["singling out", "linkability"]
+    # Rows may come in any order, if a key says whose they are.
+    mixed = microagg.assess(
+        table,
+        release.sample(frac=1, random_state=1),
+        key="id",
+        confidential=["illness", "cost"],
+        attacks=True,
+    )
+    for one, other in zip(mixed.attacks, found.attacks, strict=True):
+        # Of equally good assignments and in another order of rows others may be found.
+        if one.attack.name not in ("order", "assignment"):
+            assert one.found.records.percent == pytest.approx(other.found.records.percent)
+    assert any("within 5 % of a deviation" in note for note in found.notes)
+
+
+def test_what_is_known_decides_what_is_learnt():
+    table = original(60)
+    release = released(table)
+    columns = [*NUMBERS, "city", "level"]
+    settings = {"quasi_identifiers": columns, "attacks": True}
+    every = microagg.assess(table, release, **settings)
+    assert attacked(every, "nearest").values is None
+    some = microagg.assess(table, release, known="height", **settings)
+    assert attacked(some, "nearest").values.percent > 0
+    assert "No confidential column was named" in " ".join(some.notes)
+    # Somebody who knows more finds more.
+    few, many = (attacked(each, "nearest").records.percent for each in (some, every))
+    assert few < many
+
+
+def test_two_releases_beside_each_other(tmp_path):
+    table = original(90)
+    one = microagg.protect(table, k=3, quasi_identifiers=NUMBERS, method="mdav", measures=False)
+    two = microagg.protect(table, k=4, quasi_identifiers=NUMBERS, method="mdav", measures=False)
+    names = {"quasi_identifiers": NUMBERS, "confidential": "illness", "attacks": True}
+
+    def alone(earlier, **more):
+        return attacked(
+            microagg.assess(table, two.data, also=earlier, **names, **more), "intersection"
+        )
+
+    pairs = pd.concat([one.data[NUMBERS], two.data[NUMBERS]], axis=1).astype(str)
+    pairs = pairs.agg(" ".join, axis=1)
+    expected = 100 * (pairs.map(pairs.value_counts()) == 1).mean()
+    by_order = alone(one.data)
+    assert by_order.records.percent == pytest.approx(expected)
+    assert by_order.records.chance == 0.0
+    # A key in both pairs them as well, in whatever order, and not everybody need be there.
+    shuffled = one.data.sample(frac=1, random_state=3)
+    assert alone(shuffled, key="id").records.percent == pytest.approx(expected)
+    part = alone(shuffled[:50], key="id")
+    assert 0 < part.records.percent < expected
+    assert "90 records 50 are in the earlier" in part.words
+    # The owner knows whose row is whose; the intruder pairs them by what both show.
+    files = tmp_path / "t.csv", tmp_path / "one.csv", tmp_path / "two.csv"
+    table.drop(columns="id").to_csv(files[0], index=False)
+    for path, k in ((files[1], 3), (files[2], 4)):
+        microagg.protect(
+            files[0], k=k, quasi_identifiers=NUMBERS, method="mdav", measures=False
+        ).write(path)
+    records = [f"{path}.record.json" for path in files[1:]]
+    found = microagg.assess(
+        files[0],
+        files[2],
+        record=records[1],
+        also=files[1],
+        also_record=records[0],
+        attacks=True,
+        confidential="illness",
+    )
+    # Costs are kept and are each person's own: they pair rows as well as their order did.
+    assert attacked(found, "intersection").records.percent == pytest.approx(expected)
+    with pytest.raises(InputError, match="--also-record"):
+        microagg.assess(files[0], files[2], record=records[1], also=files[1], attacks=True)
+    with pytest.raises(OptionError, match="attacks=True"):
+        microagg.assess(table, two.data, also=one.data)
+    with pytest.raises(InputError, match="nobody of this release"):
+        alone(shuffled.assign(id=shuffled["id"] + 4711), key="id")
+
+
+def test_the_intruder_knows_the_recipe_of_proximity(tmp_path):
+    table = original(60)[NUMBERS]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    release = microagg.protect(
+        tmp_path / "t.csv", k=3, quasi_identifiers=NUMBERS, aggregate="proximity",
+        distance=0.8, alpha=0.6, row_order="kept",
+    )  # fmt: skip
+    release.write(tmp_path / "r.csv")
+    found = microagg.assess(tmp_path / "t.csv", tmp_path / "r.csv", attacks=True)
+    same = {"distance": 0.8, "importance": 0.001, "alpha": 0.6}
+    expected = microagg.assess(tmp_path / "t.csv", tmp_path / "r.csv", **same)
+    told = attacked(found, "transparent").values.percent
+    assert told == expected.figures["transparent_interval"] > 0
+
+
+def test_models_learn_from_a_release():
+    table = original(120)
+    table["cost"] = table["height"] + table["income"] / 500
+    release = released(table)
+    plain = microagg.assess(table, release, confidential=["illness", "cost"])
+    found = microagg.assess(
+        table, release, confidential=["illness", "cost"], targets=["cost", "illness"]
+    )
+    new = found.figures.keys() - plain.figures.keys()
+    assert new == {
+        "table_distance", "largest_table_distance", "propensity", "propensity_ratio", "r_squared",
+        "r_squared_original", "accuracy", "accuracy_original", "auc", "auc_original",
+        "coefficient_overlap",
+    }  # fmt: skip
+    assert found.figures["r_squared_original"] == {"cost": pytest.approx(1.0)}
+    assert 0.5 < found.figures["r_squared"]["cost"] < 1.0
+    learnt = found.models["cost"]
+    assert learnt.records == 120
+    columns = {"height", "income", "city", "level", "illness"}
+    assert {each.column for each in learnt.coefficients} == columns
+    assert [each.model for each in learnt.others] == ["boosted trees"]
+    told = found.to_dict()["models"]
+    assert [each["target"] for each in told] == ["cost", "illness"]
+    # A target may be any column of both.
+    other = microagg.assess(table, release, quasi_identifiers=NUMBERS, targets="cost")
+    assert {each.column for each in other.models["cost"].coefficients} == set(NUMBERS)
+
+
+def test_models_of_many_records_are_of_a_sample():
+    table = original(50)
+    pairs = Tables(*(open_table(each, Reading()) for each in (table, released(table))), None)
+    coded = [pairs.coded(name, None, None) for name in NUMBERS]
+    found = measure(
+        coded, rows_original=50, rows_released=50, asked=Asked(targets=["income"], most=20)
+    )
+    assert found.models["income"].records == 20
+    assert any("a sample of 20 of the 50 records" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("targets", "settings", "words"),
+    [
+        ("cots", {}, "did you mean 'cost'"),
+        (["cost", "cost"], {}, "stands twice in targets"),
+        ("flat", {}, "one value for everybody"),
+        ("height", {"quasi_identifiers": "height"}, "from other columns, but there are none"),
+    ],
+)
+def test_targets_that_are_refused(targets, settings, words):
+    table = original().assign(flat=4711)
+    with pytest.raises(MicroaggError, match=words) as caught:
+        microagg.assess(table, released(table), targets=targets, **settings)
+    assert "4711" not in str(caught.value)

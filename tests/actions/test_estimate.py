@@ -1,7 +1,10 @@
 """A dry run: the plan of the run itself, and the same refusals."""
 
+import sqlite3
 import time
+from contextlib import closing
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,11 +12,16 @@ import pytest
 import microagg
 from microagg.actions.estimate import estimate
 from microagg.base.errors import MicroaggError
+from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.engine.choosing import Where
+from microagg.engine.memory import Memory
 from microagg.grouping import methods
+from microagg.table.opening import open_head
 from tests.engine.tables import SETTINGS, nasty
 from tests.tables import write_table
+
+survey = Memory.survey
 
 
 @pytest.fixture
@@ -104,3 +112,40 @@ def test_of_a_large_file_the_first_records_tell(tmp_path, suffix, engine):
     recipe = Recipe(quasi_identifiers="pay", k=3, within="age")
     found = estimate(path, recipe, Where(engine=engine), progress=False, most=1 << 18)
     assert found.records == 200_000, "strata want all records"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["t.csv", "t.csv.gz", "t.csv.zst", "t.parquet", "t.arrow", "t.jsonl", "t.xlsx", "t.sav",
+     "t.dta", "sqlite"],
+)  # fmt: skip
+def test_of_a_large_table_only_the_first_rows_are_looked_at(tmp_path, name, monkeypatch):
+    rows = np.random.default_rng(0)
+    table = pa.table({f"x{place}": rows.normal(size=20_000) for place in range(5)})
+    address = str(tmp_path / name)
+    if name == "sqlite":
+        with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
+            table.to_pandas().to_sql("people", base, index=False)
+        address = f"sqlite:///{tmp_path / 't.sqlite'}#people"
+    else:
+        write_table(table.slice(0, 6_000) if name == "t.xlsx" else table, tmp_path / name)
+    held = []
+    monkeypatch.setattr(
+        Memory, "survey", lambda self, advance: held.append(self.rows) or survey(self, advance)
+    )
+    # A workbook is judged by cells, and what is compressed by bytes that are taken in blocks.
+    most = {"t.xlsx": 1 << 22, "t.csv.gz": 1 << 19, "t.csv.zst": 1 << 19}.get(name, 1 << 16)
+    found = estimate(address, Recipe(k=3, quasi_identifiers=["x0", "x3"]), Where(),
+                     progress=False, most=most)  # fmt: skip
+    assert any("only the first" in note for note in found.notes)
+    total = 6_000 if name == "t.xlsx" else 20_000
+    assert held[0] < total / 1.5
+    assert found.records == pytest.approx(total, rel=0.4)
+
+
+def test_a_wide_table_is_not_read_by_many_rows(tmp_path):
+    wide = pa.table({f"x{place}": np.zeros(5_000) + place for place in range(400)})
+    pq.write_table(wide, tmp_path / "wide.parquet")
+    loaded, share = open_head(tmp_path / "wide.parquet", Reading(), None, 1 << 20)
+    assert loaded.frame.rows <= 600
+    assert share == pytest.approx(loaded.frame.rows / 5_000)

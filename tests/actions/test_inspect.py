@@ -86,3 +86,67 @@ def test_files(tmp_path):
         "age": "integer",
         "income": "continuous",
     }
+
+
+def test_identifiers_are_found_by_value():
+    n = 60
+    table = pa.table(
+        {
+            "contact": [f"somebody.{i % 30}@example.org" for i in range(n)],
+            "tel": [f"+49 89 55 {i:04}" for i in range(n)],
+            "Geschlecht": ["m", "w"] * (n // 2),
+            "Krankheit": ["a", "b", "c"] * (n // 3),
+            "Gewichtung": [1.0, 2.5] * (n // 2),
+        }
+    )
+    found = {column.name: column for column in microagg.inspect(table).columns}
+    assert found["contact"].role == found["tel"].role == "identifier"
+    assert found["contact"].reason == "its values are e-mail addresses"
+    assert found["Geschlecht"].role == "quasi-identifier"
+    assert found["Krankheit"].role == "confidential"
+    assert found["Gewichtung"].role == "weights"
+
+
+def test_risk_is_by_what_is_suggested():
+    n = 90
+    table = pa.table(
+        {
+            "sex": ["f", "m"] * (n // 2),
+            "age": [20 + i % 9 for i in range(n)],
+            "hhid": [i // 3 for i in range(n)],
+            "survey_weight": [3.0] * n,
+        }
+    )
+    found = microagg.inspect(table, risk=True)
+    expected = microagg.risk(table, ["sex", "age"], weights="survey_weight", household="hhid")
+    assert found.risk.figures == expected.figures
+    assert found.risk.notes == (
+        "survey_weight was taken for weights, as it is named so.",
+        "hhid was taken for households, as it is named so.",
+    )
+    assert found.unique == expected.violations[2]
+    assert found.to_dict()["risk"]["expected"] == expected.expected
+    assert "risk" not in microagg.inspect(table).to_dict()
+    named = microagg.inspect(table, risk=True, quasi_identifiers="age", fraction=0.5)
+    assert named.risk.keys == ("age",)
+    assert named.risk.population[0] == 20.0
+    with pytest.raises(microagg.MicroaggError, match="name some: quasi_identifiers"):
+        microagg.inspect(pa.table({"flag": [True, False]}), risk=True)
+
+
+def test_ids_that_records_share_are_told_from_those_they_own():
+    who = np.repeat(np.arange(150), 2)
+    table = pd.DataFrame(
+        {"hid": who + 1000, "pid": np.arange(300), "person_id": who + 7, "age": np.arange(300) % 90}
+    )
+    found = microagg.inspect(table)
+    assert found.names("identifier") == ["hid", "pid", "person_id"]
+    reasons = {each.name: each.reason for each in found.columns}
+    assert "own value" in reasons["pid"]
+    assert "share" in reasons["hid"]
+    assert found.household == "hid"
+    notes = " ".join(found.notes)
+    assert "--household hid" in notes
+    assert "members keep their own values" in notes
+    assert "as in a panel, say --entity person_id" in notes
+    assert microagg.inspect(table[["pid", "age"]]).household is None

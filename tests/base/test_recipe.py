@@ -211,3 +211,66 @@ def test_the_actions_name_every_setting():
     assert set(Recipe.model_fields) < set(inspect.signature(microagg.protect).parameters)
     named = set(inspect.signature(microagg.compare).parameters)
     assert set(Recipe.model_fields) - named == {"k", "method"}
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (3, 3),
+        ({"l": 3}, 3),
+        (np.int64(3), 3),
+        ({"l": 2.5, "kind": "entropy"}, {"l": 2.5, "kind": "entropy"}),
+        ({"kind": "recursive", "c": 2.0, "l": 3}, {"l": 3, "c": 2, "kind": "recursive"}),
+        ({"range": 5000}, {"range": 5000}),
+        ({"similar": 0.5, "share": 0.5}, {"similar": 0.5, "share": 0.5}),
+        ([3, {"range": 5}], [3, {"range": 5}]),
+        ([3], 3),
+    ],
+)
+def test_diversity_is_kept_in_the_shortest_form(said, kept):
+    recipe = Recipe(quasi_identifiers="a", diversity={"b": said}, closeness={"c": 0.2})
+    assert recipe.diversity == {"b": kept}
+    assert recipe.confidential == ("b", "c")
+    assert recipe.demanded == ("b", "c")
+    assert Recipe.from_toml(recipe.to_toml()) == recipe
+    assert Recipe(**recipe.to_dict()) == recipe
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"diversity": {"b": 1}}, "l of diversity must be a whole number from 2 on, but 1 arrived"),
+        ({"diversity": {"b": 2.5}}, "whole number from 2 on"),
+        ({"diversity": {"b": True}}, "but True arrived"),
+        ({"diversity": {"b": "three"}}, "but 'three' arrived"),
+        ({"diversity": {"b": {"l": 1, "kind": "entropy"}}}, "l of diversity must be a number abov"),
+        ({"diversity": {"b": {"l": 3, "kind": "recursive"}}}, "diversity takes for each column"),
+        ({"diversity": {"b": {"l": 3, "kind": "other"}}}, "diversity takes for each column"),
+        ({"diversity": {"b": {"l": 3, "kind": "recursive", "c": 0}}}, "c of diversity must be"),
+        ({"diversity": {"b": {"range": 0}}}, "range of diversity must be a number above 0"),
+        ({"diversity": {"b": {"range": float("inf")}}}, "range of diversity"),
+        ({"diversity": {"b": {"similar": 5, "share": 1.5}}}, "share of diversity must be a share"),
+        ({"diversity": {"b": {"range": 5, "l": 3}}}, "diversity takes for each column"),
+        ({"diversity": {"b": []}}, "diversity takes for each column"),
+        ({"diversity": {"a": 2}}, "diversity names 'a', which stands in quasi_identifiers"),
+        ({"diversity": {"b": 2}, "identifiers": "b"}, "stands in identifiers and is dropped"),
+        ({"closeness": {"b": 0.1}, "within": "b"}, "closeness names 'b', which stands in within"),
+        ({"closeness": {"b": 1.5}}, "closeness.b: input should be less than or equal to 1"),
+        ({"closeness": {"b": -0.1}}, "closeness.b: input should be greater than or equal to 0"),
+        ({"closeness": {"b": float("nan")}}, "closeness.b"),
+        ({"closeness": {"b": True}}, "closeness.b: input should be a valid number"),
+    ],
+)
+def test_demands_that_nobody_can_mean(wrong, words):
+    with pytest.raises(OptionError, match=words):
+        Recipe(**{"quasi_identifiers": "a", **wrong})
+
+
+def test_kinds_may_say_how_confidential_columns_are_ordered():
+    recipe = Recipe(
+        quasi_identifiers="a", closeness={"b": 0.2, "c": 0.2}, orders={"b": ["x", "y"]},
+        kinds={"c": "nominal"},
+    )  # fmt: skip
+    assert recipe.public()["kinds"] == {"b": "ordinal", "c": "nominal"}
+    with pytest.raises(OptionError, match="orders names 'd'"):
+        Recipe(quasi_identifiers="a", closeness={"b": 0.2}, orders={"d": ["x", "y"]})

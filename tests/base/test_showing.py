@@ -50,7 +50,7 @@ def test_a_notebook_shows_what_was_released():
     assert str(found["Release"].data["pay"].iloc[0]) in page
     assert "verdict=passed" in repr(found["Certificate"])
     assert "k_found=5" in repr(found["Release"])
-    assert "Expected linkage" in found["Assessment"]._repr_html_()
+    assert "Expected record linkage" in found["Assessment"]._repr_html_()
     assert "mdav, k = 3" in repr(found["Comparison"])
     assert "quasi-identifier" in found["Inspection"]._repr_html_()
 

@@ -70,3 +70,21 @@ def test_refused_in_one_sentence(parse, text, sentence):
     with pytest.raises(OptionError) as caught:
         parse([text], "--x")
     assert str(caught.value) == sentence
+
+
+def test_demands_of_diversity():
+    written = ["a=3,b=entropy:2.5", "a=recursive:3:2", "c=similar:500:0.5", '"d, e"=range:5000']
+    assert texts.diversity(written, "--diversity") == {
+        "a": [{"l": 3.0, "kind": "distinct"}, {"l": 3.0, "c": 2.0, "kind": "recursive"}],
+        "b": {"l": 2.5, "kind": "entropy"},
+        "c": {"similar": 500.0, "share": 0.5},
+        "d, e": {"range": 5000.0},
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong", ["a=three", "a=entropy", "a=entropy:2:3", "a=other:3", "a=range:x", "a=nan"]
+)
+def test_demands_that_nobody_can_read(wrong):
+    with pytest.raises(OptionError, match="--diversity takes name=3, name=entropy:3"):
+        texts.diversity([wrong], "--diversity")

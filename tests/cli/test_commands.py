@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from microagg.actions import example
+from microagg.actions.risk import risk
 from microagg.base.files import whole_file
 from tests.commands import ROLES, microagg, refusal, survey
 
@@ -407,6 +408,26 @@ def test_inspect_shows_columns_and_roles(tmp_path):
     assert "standard input" in piped.out
 
 
+def test_inspect_measures_risk(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    survey(tmp_path / "survey.csv")
+    ask = ("inspect", "survey.csv", "--risk", "-q", "age,zip", "--fraction", "0.1")
+    done = microagg(*ask, folder=tmp_path)
+    assert done.code == 0, done.err
+    tables = done.out[done.out.index("Risk by age, zip") : done.out.index("With k = ")]
+    assert max(map(len, tables.splitlines())) <= 80
+    for words in ("Expected re-identifications", "Unique in the population", "age, zip"):
+        assert words in tables
+    assert "-q age,zip" in done.out.splitlines()[-1]
+    told = as_json(microagg(*ask, "--json", folder=tmp_path).out)["risk"]
+    found = risk(tmp_path / "survey.csv", ["age", "zip"], fraction=0.1)
+    assert told["figures"] == found.figures
+    assert [column["name"] for column in told["columns"]] == ["age", "zip"]
+    wrong = microagg(*ask, "--missing", "none", folder=tmp_path)
+    assert wrong.code == 2
+    assert "missing must be value or wildcard" in wrong.err
+
+
 def test_assess_pairs_records_by_their_key(tmp_path):
     survey(tmp_path / "survey.csv")
     roles = ("-q", "age,income", "-m", "mdav")
@@ -431,6 +452,10 @@ def test_assess_pairs_records_by_their_key(tmp_path):
     lost = [told["information_loss"]["total"] for told in (one, two, three)]
     assert lost[0] == pytest.approx(lost[1])
     assert lost[2] > 2 * lost[0]
+    more = ("-c", "diagnosis", "--attacks", "--target", "income", "--json")
+    tried = as_json(microagg("assess", "survey.csv", "r.csv", *own, *more, folder=tmp_path).out)
+    assert {each["attack"] for each in tried["attacks"]} >= {"nearest", "inference", "order"}
+    assert tried["models"][0]["target"] == "income"
     shown = microagg("assess", "survey.csv", "r.csv", *own, "-c", "diagnosis", folder=tmp_path)
     assert f"At least {one['k']['found']} records" in shown.out
     assert f"Information loss {lost[0]:.2f} %" in shown.out

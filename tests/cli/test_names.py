@@ -148,15 +148,26 @@ def test_weights_and_shared_identifiers_are_no_quasi_identifiers(tmp_path):
     assert [name for name, (_, reason) in found.items() if "many values" in reason] == ["level"]
 
 
-@pytest.mark.parametrize("command", ["inspect", "compare", "assess", "methods"])
+@pytest.mark.parametrize("command", ["inspect", "compare", "assess", "attacks", "methods"])
 def test_tables_fit_a_narrow_terminal_and_cut_no_word(tmp_path, command):
     survey(tmp_path / "survey.csv")
     arguments = {
         "inspect": ("survey.csv",),
         "compare": ("survey.csv", "-q", "age,income,zip", "-k", "3", "--methods", "auto,mdav"),
         "assess": ("survey.csv", "survey.csv", "-q", "age,income", "-c", "diagnosis"),
+        "attacks": (
+            *("survey.csv", "survey.csv", "-q", "age,income,zip", "-c", "diagnosis", "--attacks"),
+            *("--also", "survey.csv", "--target", "income,diagnosis"),
+        ),
         "methods": (),
     }[command]
+    if command == "attacks":
+        command = "assess"
+        done = microagg(command, *arguments, folder=tmp_path)
+        said = done.out[done.out.index("What an intruder") : done.out.index("Note: ")]
+        assert all(len(line) <= 80 for line in said.splitlines())
+        for word in ("singling out", "linkability", "inference", "One-to-one linkage", "R²", "AUC"):
+            assert word in said
     done = microagg(command, *arguments, folder=tmp_path)
     assert done.code == 0, done.err
     assert "…" not in done.out

@@ -74,6 +74,14 @@ def test_only_a_methods_own_options(folder, name):
             ("assess", "survey.csv", "survey.csv", "-q", "age", "-c", "zip,zip"),
             "'zip' stands twice",
         ),
+        (
+            ("assess", "survey.csv", "survey.csv", "-q", "age", "--also", "survey.csv"),
+            "an earlier release is for attacks only; say --attacks",
+        ),
+        (
+            ("assess", "survey.csv", "survey.csv", "-q", "age,zip", "--target", "incom"),
+            "did you mean 'income'",
+        ),
         (("demo", "--seed", "-1"), "seed must be a whole number"),
         (("demo", "--k", "1"), "k is 1"),
         ((*PROTECT, "--kinds", "zip=nominal"), "--kinds names 'zip'"),
@@ -158,6 +166,13 @@ KINDS = {
     "far days": pa.array([4_000_000 + row for row in range(12)], pa.int32()).cast(pa.date32()),
     "far moments": pa.array([4 * 10**15 + row for row in range(12)]).cast(pa.timestamp("s")),
     "runs": pa.RunEndEncodedArray.from_arrays(pa.array([5, 12], pa.int32()), pa.array([1.5, 2.5])),
+    "runs inside": pa.StructArray.from_arrays(
+        [pa.RunEndEncodedArray.from_arrays(pa.array([5, 12], pa.int32()), pa.array([1.5, 2.5]))],
+        ["inner"],
+    ),
+    "one of several types": pa.UnionArray.from_sparse(
+        pa.array([0, 1] * 6, pa.int8()), [pa.array(range(12)), pa.array(["a"] * 12)]
+    ),
     "views": pa.array(["a", "b"] * 6, pa.string_view()),
     "views of lists": pa.array([[1], [2]] * 6, pa.list_view(pa.int64())),
 }
@@ -194,7 +209,8 @@ def test_types_of_arrow_are_kept_or_refused_in_words(tmp_path, name, engine):
             )
             assert done.code in (0, 2), (roles, target, done.err)
             assert "should not" not in done.err, (roles, target, done.err)
-            if roles == ("-q", "age") and target == "o.arrow":
+            only_in_memory = name == "one of several types" and engine == "disk"
+            if roles == ("-q", "age") and target == "o.arrow" and not only_in_memory:
                 assert done.code == 0, done.err
                 back = pa.ipc.open_file(tmp_path / target).read_all()["x"]
                 # Python has no dates so far away, and NaN is not equal to itself.

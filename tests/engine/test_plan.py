@@ -83,7 +83,7 @@ def test_surveys_are_put_together():
     assert parts[0].weight == pytest.approx(whole.weight)
     for one, other in zip(parts[0].columns, whole.columns, strict=True):
         assert one.coding().to_dict() == other.coding().to_dict()
-    assert parts[0].strata.numbered().table.equals(whole.strata.numbered().table)
+    assert parts[0].strata.numbered(1).table.equals(whole.strata.numbered(1).table)
 
 
 def test_auto_chooses_by_the_table_as_a_whole():

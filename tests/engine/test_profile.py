@@ -49,7 +49,7 @@ class Cells:
                 after = block.records(self.plan)
                 alone = profile.begin().dominance
                 alone.add(block.shares, block.groups.n_groups)
-                profiles[cell].add_records(self.plan, self.rows[there], before, after, alone)
+                profiles[cell].add_records(self.plan, self.rows[there], before, after, alone, {})
             else:
                 profiles[cell].add(self.plan, self.rows[there], before, block)
         for each in profiles:

@@ -46,7 +46,7 @@ def test_rows_belong_where_a_dictionary_says(table, data):
     rows = table.num_rows
     cuts = data.draw(st.lists(st.integers(0, rows), max_size=3))
     units = np.array(sorted(data.draw(st.sets(st.integers(0, rows - 1)))), int)
-    strata = observed(table, cuts, units).numbered()
+    strata = observed(table, cuts, units).numbered(1)
     places = strata.code(table)
     keys = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     number = dict(zip(keys, places.tolist(), strict=True))
@@ -56,14 +56,14 @@ def test_rows_belong_where_a_dictionary_says(table, data):
         assert strata.rows[place] == keys.count(key)
         assert strata.counts[place] == sum(keys[unit] == key for unit in units)
     # The same in any order, and again from what was kept of it.
-    again = observed(table, cuts, units, order=-1).numbered()
+    again = observed(table, cuts, units, order=-1).numbered(1)
     assert again.table.equals(strata.table)
     assert Strata(strata.table).code(table).tolist() == places.tolist()
 
 
 def test_they_are_sorted_by_their_values():
     table = pa.table({"s": ["b", "a", "c", "a"], "t": [1, 2, 1, 1]})
-    strata = observed(table, cuts=[2]).numbered()
+    strata = observed(table, cuts=[2]).numbered(1)
     assert strata.table.select(["s", "t"]).to_pylist() == [
         {"s": "a", "t": 1}, {"s": "a", "t": 2}, {"s": "b", "t": 1}, {"s": "c", "t": 1}
     ]  # fmt: skip
@@ -76,13 +76,13 @@ def test_what_others_saw_is_added():
     whole, first, other = observed(table), observed(table.slice(0, 3)), observed(table.slice(3))
     other.merge(first)
     other.merge(ObservedStrata(["s"]))
-    assert other.numbered().table.equals(whole.numbered().table)
+    assert other.numbered(1).table.equals(whole.numbered(1).table)
 
 
 def test_dictionaries_and_what_is_no_number_are_values():
     words = pa.array(["b", "a", "b"]).dictionary_encode()
     table = pa.table({"s": words, "x": [np.nan, 1.0, np.nan]})
-    strata = observed(table, cuts=[1]).numbered()
+    strata = observed(table, cuts=[1]).numbered(1)
     assert len(strata) == 2
     assert strata.code(table).tolist() == [1, 0, 1]
     plain = pa.table({"s": ["a", "b"], "x": [1.0, np.nan]})
@@ -97,11 +97,11 @@ def test_very_many_columns_are_told_apart():
     for place in (0, columns - 1):
         other = pa.array((table.column(place).to_numpy() + 1) % values)
         both = pa.concat_tables([table, table.set_column(place, f"s{place}", other)])
-        assert len(set(observed(both).numbered().code(both).tolist())) == 600
+        assert len(set(observed(both).numbered(1).code(both).tolist())) == 600
 
 
 def test_a_stratum_that_was_not_there_is_refused():
-    strata = observed(pa.table({"s": ["a", "a", "b"], "t": [1, 2, 1]})).numbered()
+    strata = observed(pa.table({"s": ["a", "a", "b"], "t": [1, 2, 1]})).numbered(1)
     for new in ({"s": ["b"], "t": [2]}, {"s": ["c"], "t": [1]}, {"s": [None], "t": [1]}):
         part = pa.table({"s": pa.array(new["s"], pa.string()), "t": new["t"]})
         with pytest.raises(InputError, match="'s' and 't' hold values now that they did not hold"):

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microagg.measure.anonymity import AmongAll, Disclosure, Spread, WithinClasses
+from microagg.base.demands import diversities
+from microagg.measure.anonymity import (
+    AmongAll,
+    Disclosure,
+    Spread,
+    WithinClasses,
+    closeness_count,
+    diversity_count,
+)
+from microagg.measure.exposure import Exposure
 from tests.naive import measures
 
 
@@ -108,3 +117,52 @@ def test_a_spread_in_short(figures):
     assert astuple(summary)[:5] == pytest.approx(expected, abs=1e-6)
     assert (summary.least, summary.largest) == (min(figures), max(figures))
     assert summary.mean == pytest.approx(np.mean(figures), abs=1e-6)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([None, -2.5, 0.0, 1.0, 1.5, 7.0]), st.integers(0, 5)),
+        min_size=1,
+        max_size=40,
+    ),
+    st.integers(2, 4),
+    st.sampled_from([0.0, 0.5, 1.0, 2.5, 100.0]),
+)
+def test_recursive_span_and_similar_against_the_definition(rows, least, within):
+    values = [value for value, _ in rows]
+    labels = np.unique([label for _, label in rows], return_inverse=True)[1]
+    every = sorted({value for value in values if value is not None})
+    numbers = np.array([np.nan] * (None in values) + every)
+    ranks = np.array(
+        [0 if value is None else every.index(value) + (None in values) for value in values]
+    )
+    among_all = AmongAll(np.bincount(ranks), values=lambda: numbers)
+    counted = WithinClasses(among_all, labels, ranks)
+    labels = labels.tolist()
+    assert counted.recursive(least).tolist() == measures.recursive(values, labels, least)
+    assert counted.span().tolist() == measures.span(values, labels)
+    assert counted.similar(within) == pytest.approx(measures.similar(values, labels, within))
+
+
+def test_counts_of_demands_are_those_of_the_worst_classes():
+    among_all, ranks = ranked([0, 0, 1, 1, 2, 2, 2, 3])
+    within = WithinClasses(among_all, np.array([0, 0, 0, 0, 1, 1, 1, 1]), ranks)
+    (entropy,) = diversities({"x": {"l": 2, "kind": "entropy"}})
+    count = diversity_count(entropy)
+    assert count.key == ("entropy:2", "x")
+    shares = np.array([0.75, 0.25])
+    assert count.of(within).least == pytest.approx(np.exp(-(shares * np.log(shares)).sum()))
+    assert closeness_count("x").of(within).largest == within.distance().max()
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5)), min_size=1, max_size=60))
+def test_exposures_count_every_group_and_add_up(rows):
+    among_all, ranks = ranked([value for value, _ in rows])
+    labels = np.unique([label for _, label in rows], return_inverse=True)[1]
+    within = WithinClasses(among_all, labels, ranks)
+    exposed = Exposure.of(within)
+    assert exposed.distinct.sum() == exposed.distance.sum() == labels.max() + 1
+    told = Exposure.of_classes(Disclosure.of(within))
+    assert exposed.to_dict() == told.to_dict()
+    twice = exposed.merge(Exposure.from_dict(told.to_dict()))
+    assert twice.distance.tolist() == (2 * exposed.distance).tolist()

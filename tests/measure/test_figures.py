@@ -11,6 +11,7 @@ from microagg.measure.linkage import Records, link
 from microagg.measure.probabilistic_loss import probabilistic_loss
 from microagg.measure.statistics import paired
 from tests.measure.test_anonymity import counts_of
+from tests.promises.test_figures import usefulness
 
 
 @pytest.fixture
@@ -30,6 +31,7 @@ def test_every_figure_whose_needs_are_met(tables):
         unique=0,
         dominance=Dominance([0.8]),
         confidential={"illness": counts},
+        useful=usefulness(X, R, np.arange(60) % 4),
         distance=0.1,
         alpha=0.5,
     )
@@ -77,8 +79,18 @@ def test_what_a_person_reads():
     rows = [(figure.name, figure.title, text) for figure, text in shown(values)]
     assert rows == [
         ("k", "Smallest class", "12345"),
-        ("linkage", "Linkage", "12.35 %"),
-        ("closeness", "Closeness of illness", "0.123"),
-        ("closeness", "Closeness of cost", "1"),
+        ("linkage", "Record linkage", "12.35 %"),
+        ("closeness", "Closeness (t-closeness) of illness", "0.123"),
+        ("closeness", "Closeness (t-closeness) of cost", "1"),
         ("il1s", "IL1s", "0.00123"),
     ]
+
+
+def test_what_wants_two_columns_is_not_measured_of_one(tables):
+    X, R, _ = tables
+    figures = judge(Evidence(numbers=paired(X[:, :1], R[:, :1])))
+    told = {figure.name: text for figure, text in shown(figures)}
+    for name in ("correlation_change", "largest_correlation_change", "pil_correlations"):
+        assert told[name] == "not measured: one numeric column"
+    told = {figure.name: text for figure, text in shown(judge(Evidence(numbers=paired(X, R))))}
+    assert not any("not measured" in text for text in told.values())

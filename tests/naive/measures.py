@@ -122,6 +122,39 @@ def diversity(values, labels):
     return found
 
 
+def recursive(values, labels, least):
+    """The commonest of each group over all but the least - 1 commonest; infinite over none."""
+    found = []
+    for g in range(max(labels) + 1):
+        inside = [v for v, label in zip(values, labels, strict=True) if label == g]
+        counts = sorted((inside.count(v) for v in set(inside)), reverse=True)
+        rest = sum(counts[least - 1 :])
+        found.append(counts[0] / rest if rest else math.inf)
+    return found
+
+
+def span(values, labels):
+    """From the least to the largest number of each group; None is no number."""
+    found = []
+    for g in range(max(labels) + 1):
+        numbers = [
+            v for v, label in zip(values, labels, strict=True) if label == g and v is not None
+        ]
+        found.append(max(numbers) - min(numbers) if numbers else 0.0)
+    return found
+
+
+def similar(values, labels, within):
+    """The largest share of each group within a distance of one of its numbers; None is alike."""
+    found = []
+    for g in range(max(labels) + 1):
+        inside = [v for v, label in zip(values, labels, strict=True) if label == g]
+        numbers = [v for v in inside if v is not None]
+        counts = [sum(abs(other - v) <= within for other in numbers) for v in numbers]
+        found.append(max([*counts, inside.count(None)]) / len(inside))
+    return found
+
+
 def alone(values, labels):
     """How many records are in a group that has one value only."""
     return sum(

@@ -44,6 +44,33 @@ FEATURES = {
     "weights": {"weights": "weight", **CELLS},
     "weights with fewer digits": {"weights": "weight", "weight_digits": 2},
     "limits of dominance": {"weights": "weight", "dominance": {"number": 1.0, "whole": 1.0}},
+    "different values of a text": {"diversity": {"note": 2}, **CELLS},
+    "values that are hard to guess": {
+        "diversity": {"illness": [{"l": 2, "kind": "entropy"}, 3]}, "method": "auto",
+    },
+    "no value too common": {
+        "diversity": {"illness": {"l": 2, "kind": "recursive", "c": 2}}, "within": ["even"],
+    },
+    "values that span enough": {
+        "diversity": {"weight": {"range": 0.5}, "illness": {"similar": 1, "share": 0.7}}, **CELLS,
+    },
+    "closeness of numbers, texts and dates": {
+        "closeness": {"weight": 0.35, "note": 0.5, "year": 0.5}, **CELLS,
+    },
+    "closeness where small strata are dropped": {
+        "closeness": {"illness": 0.3}, "within": ["rare"], "small_strata": "drop", "k": 6,
+    },
+    "closeness where small strata are merged": {
+        "closeness": {"illness": 0.3}, "within": ["rare"], "small_strata": "merge", "k": 6,
+    },
+    "closeness by an order of one's own": {
+        "quasi_identifiers": ["number"], "method": "zscore", "closeness": {"grade": 0.2},
+        "kinds": {"illness": "nominal"}, "diversity": {"illness": 2}, **CELLS,
+    },
+    "every demand at once, with weights": {
+        "weights": "weight", "dominance": {"offset": 0.6}, "diversity": {"illness": 3},
+        "closeness": {"illness": 0.4}, **CELLS,
+    },
     "decimals": {"decimals": 1},
     "decimals of one column": {"decimals": {"offset": -1, "number": 2}},
     "kinds that were declared": {
@@ -61,10 +88,26 @@ FEATURES = {
     "rows that are shuffled, some dropped": {
         "row_order": "shuffled", "within": ["rare"], "small_strata": "drop", "k": 6,
     },
+    "households": {"household": "digits", "k": 9, **CELLS},
+    "households in strata, dropped": {
+        "household": "digits", "within": ["region"], "identifiers": ["name", "digits"], **CELLS,
+    },
     "k of all": {"k": 600},
 }  # fmt: skip
 REFUSED = {
-    "a mean that one record dominates": {"weights": "weight", "dominance": {"whole": 0.3}},
+    "a mean that one record dominates": {"k": 600, "dominance": {"far": 0.001}},
+    "more values than there are": {"diversity": {"illness": 10}},
+    "more entropy than there is": {"diversity": {"illness": {"l": 8.99, "kind": "entropy"}}},
+    "a range of texts": {"diversity": {"note": {"range": 3}}},
+    "a demand on a column that is not there": {"closeness": {"illnes": 0.2}},
+    "a demand on a quasi-identifier": {"closeness": {"number": 0.2}},
+    "a demand on what is dropped": {"diversity": {"name": 2}},
+    "a distance beyond 1": {"closeness": {"illness": 1.2}},
+    "an order that leaves out what is demanded": {
+        "quasi_identifiers": ["number"],
+        "closeness": {"grade": 0.2},
+        "orders": {"grade": ("low", "high")},
+    },
     "k of one": {"k": 1},
     "k beyond the records": {"k": 601},
     "missing values": {"missing": "error"},
@@ -78,6 +121,8 @@ REFUSED = {
     "an option that is none": {"options": {"gama": 1}},
     "an option that is wrong": {"method": "vmdav", "options": {"gamma": -1}},
     "weights that are none": {"weights": "note"},
+    "fewer households than k": {"household": "digits", "k": 51},
+    "households that are missing": {"household": "class", "k": 2},
     "texts that are numbers": {"quasi_identifiers": ["digits"], "orders": {}},
 }
 ONLY_IN_MEMORY = {
@@ -143,7 +188,9 @@ def test_the_same_release_wherever_it_is_made(table, tmp_path, session, feature)
         again = {"record": outcomes[engine]["record"]}
     meant = outcomes["memory"]
     assert meant["certificate"]["verdict"] == "passed"
-    asked = {**SETTINGS, **FEATURES[feature]}["confidential"]
+    settings = {**SETTINGS, **FEATURES[feature]}
+    demanded = {**settings.get("diversity", {}), **settings.get("closeness", {})}
+    asked = list(dict.fromkeys([*settings["confidential"], *demanded]))
     assert list(meant["figures"]["confidential"]) == asked
     for engine, found in outcomes.items():
         assert found["record"].engine == engine
@@ -156,7 +203,8 @@ def test_the_same_release_wherever_it_is_made(table, tmp_path, session, feature)
         assert one == other, engine
         assert found["figures"] == meant["figures"], engine
         for page, other in zip(found["pages"], meant["pages"], strict=True):
-            for part in ("attributes", "correlations", "figures", "group_sizes", "facts", "roles"):
+            parts = ("attributes", "correlations", "figures", "group_sizes", "facts", "roles")
+            for part in (*parts, "beyond", "beyond_sentence"):
                 assert getattr(page, part) == getattr(other, part), (engine, part)
             assert page.notes == other.notes
 

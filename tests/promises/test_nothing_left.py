@@ -58,6 +58,39 @@ def plain():
     return pa.table({"name": NAMES, "age": AGES, "job": JOBS, "town": TOWNS})
 
 
+def nested():
+    """A column of Arrow that is made of parts: metadata, levels and values under gaps in each."""
+
+    def levels(count, ordered):
+        places = pa.array(np.tile([1, 2], count // 2), pa.int8())
+        known = [f"{SECRET} level", "low", "high"]
+        return pa.DictionaryArray.from_arrays(places, known, ordered=ordered)
+
+    whole, gaps = np.arange(0, 2 * N + 1, 2), pa.array(GAPS)
+    hidden = pa.array(np.where(np.repeat(GAPS, 2), UNDER_GAPS, 1.0))
+    keys = pa.array(["a", "b"] * N)
+    parts = {
+        "inner": pa.array([1] * N),
+        "level": levels(N, True),
+        "levels": pa.ListArray.from_arrays(whole, levels(2 * N, True)),
+        "unordered": pa.LargeListArray.from_arrays(whole, levels(2 * N, False)),
+        "pair": pa.FixedSizeListArray.from_arrays(levels(2 * N, True), 2),
+        "by_name": pa.MapArray.from_arrays(whole, keys, levels(2 * N, True)),
+        "hidden": pa.ListArray.from_arrays(whole, hidden, mask=gaps),
+        "hidden_pair": pa.FixedSizeListArray.from_arrays(hidden, 2, mask=gaps),
+        "deep": pa.StructArray.from_arrays(
+            [pa.array(np.where(GAPS, UNDER_GAPS, 1.0)), levels(N, True)],
+            ["number", "level"],
+            mask=gaps,
+        ),
+    }
+    fields = [
+        pa.field(name, part.type, metadata={"note": f"{SECRET} inside"})
+        for name, part in parts.items()
+    ]
+    return pa.StructArray.from_arrays(list(parts.values()), fields=fields)
+
+
 def arrow():
     """A table of Arrow: metadata of all sorts, levels that nobody has, values under gaps."""
 
@@ -66,14 +99,13 @@ def arrow():
         places = pa.array([known.index(each) for each in entries], pa.int8())
         return pa.DictionaryArray.from_arrays(places, known)
 
-    inner = pa.field("inner", pa.int64(), metadata={"note": f"{SECRET} inside"})
     columns = {
         "name": pa.array(NAMES),
         "age": pa.array(AGES),
         "job": levels(JOBS),
         "town": levels(TOWNS),
         "pay": pa.array(np.where(GAPS, UNDER_GAPS, 1.0), mask=GAPS),
-        "more": pa.array([{"inner": 1}] * N, pa.struct([inner])),
+        "more": nested(),
     }
     fields = [
         pa.field(name, column.type, metadata={"comment": f"{SECRET} of {name}"})
@@ -99,10 +131,15 @@ def pandas():
 
 
 def polars():
-    """A table of Polars: levels, values under gaps."""
-    frame = pl.from_arrow(arrow().select(["name", "age", "pay"]))
+    """A table of Polars: levels, values under gaps, also in what is made of parts."""
+    hidden = pa.table({"hidden": nested().field("hidden"), "pair": nested().field("hidden_pair")})
+    frame = pl.from_arrow(arrow().select(["name", "age", "pay"])).hstack(pl.from_arrow(hidden))
     jobs = pl.Series("job", JOBS, pl.Enum([*sorted(set(JOBS)), f"{SECRET} level"]))
-    return frame.with_columns(jobs, pl.Series("town", TOWNS, pl.Enum(["Graz", SECRET, "Linz"])))
+    towns = pl.Enum(["Graz", SECRET, "Linz"])
+    parts = pl.Struct({"one": towns, "some": pl.List(towns), "two": pl.Array(towns, 2)})
+    more = [{"one": town, "some": [town], "two": [town, None]} for town in TOWNS]
+    more[3] = {"one": None, "some": [], "two": None}
+    return frame.with_columns(jobs, pl.Series("town", TOWNS, towns), pl.Series("more", more, parts))
 
 
 FRAMES = {"arrow": arrow, "pandas": pandas, "polars": polars}
@@ -321,12 +358,14 @@ def check(table, folder):
     if isinstance(release.data, pd.DataFrame):
         assert_nothing_in(release.data.to_csv().encode())
     targets = set(SUFFIXES)
-    if "more" in as_arrow(release.data).column_names:
+    names = as_arrow(release.data).column_names
+    made_of_parts = [name for name in ("more", "hidden", "pair") if name in names]
+    if made_of_parts:
         for suffix in FORMATS["arrow"].suffixes:
             assert_nothing_in(*written(release, folder / f"release{suffix}"))
             targets.remove(suffix)
         # Others cannot hold what is made of parts.
-        release = protected(table, engine="memory", identifiers=["name", "more"])
+        release = protected(table, engine="memory", identifiers=["name", *made_of_parts])
     for suffix in sorted(targets):
         assert_nothing_in(*written(release, folder / f"release{suffix}"))
     release.write(f"sqlite:///{folder / 'release.db'}#people")

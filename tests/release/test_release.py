@@ -381,7 +381,7 @@ def test_entities_are_what_is_counted_where_rows_belong_to_them(tmp_path):
     assert told["k"]["counts"] == "entities"
     assert told["k"]["found"] == min(map(len, members.values())) >= 4
     # Were all rows of one entity, the count on the written file would have to notice.
-    release._engine._released.entities[:] = 0
+    release._engine._released.owners[:] = 0
     with pytest.raises(PromiseError, match="at least 4 entities"):
         release.write(tmp_path / "other.csv")
     assert not (tmp_path / "other.csv").exists()

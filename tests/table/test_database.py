@@ -263,6 +263,15 @@ def test_a_query_that_never_ends_is_given_up(base, what):
         DATABASE.read(base, Reading(query=ENDLESS.format(what), query_timeout=0.5))
 
 
+@pytest.mark.parametrize("what", ["a", "'a text of ' || a"])
+def test_an_answer_that_never_ends_does_not_fill_memory(base, what, monkeypatch):
+    """Whatever time there is: refused once more has come than there is memory left."""
+    execute(base, "CREATE TABLE people (a int)")
+    monkeypatch.setattr("microagg.base.memory._free_memory", lambda: 10**6)
+    with pytest.raises(InputError, match=r"too large for memory: 0\.0 GB have come, and 0\.0 GB"):
+        DATABASE.read(base, Reading(query=ENDLESS.format(what), query_timeout=120))
+
+
 @pytest.mark.parametrize("seconds", [0, None, 1e9])
 def test_there_may_be_no_limit(base, seconds):
     execute(base, "CREATE TABLE people (a int)")
@@ -270,13 +279,13 @@ def test_there_may_be_no_limit(base, seconds):
     assert read.table.to_pydict() == {"a": [1]}
 
 
-def test_an_interruption_of_sqlite_is_one(tmp_path):
-    url = f"sqlite:///{tmp_path / 'file.db'}"
-    execute(url, "CREATE TABLE people (a int)")
+@pytest.mark.parametrize("what", ["count(*)", "a"])
+def test_an_interruption_is_one(base, what):
+    execute(base, "CREATE TABLE people (a int)")
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        DATABASE.read(url, Reading(query=ENDLESS.format("count(*)"), query_timeout=20))
+        DATABASE.read(base, Reading(query=ENDLESS.format(what), query_timeout=20))
     timer.join()
 
 

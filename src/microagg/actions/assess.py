@@ -1,10 +1,8 @@
 """Judging a release against the original, whoever made it."""
 
-import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +14,15 @@ from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.progress import watch
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
-from microagg.base.record import Record, order_key
-from microagg.columns.coded import Coded, encode
+from microagg.base.record import Record
+from microagg.columns.coded import Coded
 from microagg.columns.secrets import ObservedSecret
 from microagg.engine.counting import Counting, Counts, Wanted
-from microagg.kernels.shuffling import shuffled_order
 from microagg.measure.anonymity import disclosure
-from microagg.release.assessment import Assessment, measure
-from microagg.release.output import certificate_path, record_path
-from microagg.table.checks import fingerprint
-from microagg.table.classes import classes_by
+from microagg.measure.attacks.attack import Earlier
+from microagg.release.assessment import Asked, Assessment, measure
+from microagg.release.pairing import Tables, beside, paired_rows
+from microagg.table.classes import class_of, classes_by
 from microagg.table.opening import Opened, check_columns, open_table
 
 
@@ -46,6 +43,10 @@ def assess(
     importance: Any = 1.0,
     relative: bool = False,
     alpha: float | None = None,
+    attacks: bool = False,
+    also: Any = None,
+    also_record: Record | str | os.PathLike[str] | None = None,
+    targets: Sequence[str] | None = None,
     progress: bool | None = None,
     reading: dict[str, Any] | None = None,
 ) -> Assessment:
@@ -62,6 +63,11 @@ def assess(
     kinds, orders: as in `Recipe`. sd: how close to the original is too close, in percent of a
     deviation. distance, importance, relative: as in `microagg.measure.interval.satisfaction`; with
     alpha, of proximity centroids, also what somebody guesses who knows how these are made.
+    attacks: also try every attack of `microagg.measure.attacks`, see `Assessment.attacks`. also: an
+    earlier release of the same people, for these; also_record: its record, as above. Where the
+    recipe says how proximity centroids were made, the intruder knows it.
+    targets: columns that models are to tell from all others that are judged or confidential,
+    trained on the release and tested on the originals; see `Assessment.models`.
     """
     told = _recipe(recipe, record, released)
     settings = Reading() if told is None else told.reading
@@ -70,21 +76,40 @@ def assess(
         quasi_identifiers = quasi_identifiers or told.quasi_identifiers
         confidential = told.confidential if confidential is None else confidential
         kinds, orders = {**told.kinds, **(kinds or {})}, {**told.orders, **(orders or {})}
-    confidential = _as_list(confidential or ())
-    named = [*_as_list(quasi_identifiers or ()), *confidential, *(() if key is None else (key,))]
+    if not attacks and (also is not None or also_record is not None):
+        raise OptionError("an earlier release is for attacks only; say attacks=True")
+    if attacks and distance is None and alpha is None:
+        distance, importance, relative, alpha = _proximity(told, importance, relative)
+    confidential, targets = _as_list(confidential or ()), _as_list(targets or ())
+    named = [*_as_list(quasi_identifiers or ()), *confidential, *targets]
+    named += [] if key is None else [key]
     with watch("reading", progress) as advance:
         before = open_table(original, settings, None, lambda share: advance(share / 2), named)
         after = open_table(released, settings, None, lambda share: advance(0.5 + share / 2), named)
     known = None if known is None else _some(known, "known")
     _once(confidential, "confidential")
-    tables = _Tables(before, after, _pairs(before, after, key, record))
+    _once(targets, "targets")
+    tables = Tables(before, after, paired_rows(before, after, key, record))
     names = _judged_columns(tables, quasi_identifiers, key)
     for table in (before, after):
-        check_columns([*names, *confidential], table.frame.names)
-    pairs = [
-        tables.coded(name, (kinds or {}).get(name), (orders or {}).get(name)) for name in names
-    ]
+        check_columns([*names, *confidential, *targets], table.frame.names)
+    kinds, orders = kinds or {}, orders or {}
+    pairs = [tables.coded(name, kinds.get(name), orders.get(name)) for name in names]
     labels, counts = _counted(after, names, confidential)
+    asked = Asked(
+        attacks=attacks,
+        earlier=None if also is None else _earlier(tables, names, also, key, also_record, settings),
+        targets=targets,
+        confidential=tables.understood(
+            [name for name in confidential if name not in names] if attacks or targets else [],
+            kinds,
+            orders,
+        ),
+        others=tables.understood(
+            [name for name in targets if name not in (*names, *confidential)], kinds, orders
+        ),
+    )
+    _check_targets(targets, pairs, asked)
     with watch("measuring", progress) as advance:
         assessment = measure(
             pairs,
@@ -97,103 +122,86 @@ def assess(
             importance=importance,
             relative=relative,
             alpha=alpha,
+            asked=asked,
             advance=advance,
             notes=(*before.notes, *after.notes),
         )
     return assessment.counted(classes_by(labels), counts)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tables:
-    """The original and the release.
+def _check_targets(
+    targets: Sequence[str], pairs: Sequence[tuple[Coded, Coded]], asked: Asked
+) -> None:
+    """Refuse targets that models cannot tell."""
+    columns = {after.name: before for before, after in (*pairs, *asked.confidential, *asked.others)}
+    for name in targets:
+        if name not in columns:
+            raise InputError(f"column {name!r} cannot be compared; leave it out of targets")
+        if not columns[name].varies:
+            raise InputError(
+                f"column {name!r} has one value for everybody, which needs no model; leave it out "
+                "of targets"
+            )
+    if targets and len(columns) < 2:
+        raise OptionError(
+            "models tell a target from other columns, but there are none; name more "
+            "quasi_identifiers or confidential columns"
+        )
 
-    rows: for each released row its row in the original; None where rows are paired in order.
+
+def _proximity(
+    told: Recipe | None, importance: Any, relative: bool
+) -> tuple[Any, Any, bool, float | None]:
+    """How proximity centroids were made, if the recipe says so in numbers."""
+    if (
+        told is None
+        or told.aggregate != "proximity"
+        or not all(isinstance(each, float) for each in (told.distance, told.importance))
+    ):
+        return None, importance, relative, None
+    return told.distance, told.importance, told.relative, told.alpha
+
+
+def _earlier(
+    tables: Tables,
+    names: Sequence[str],
+    also: Any,
+    key: str | None,
+    record: Record | str | os.PathLike[str] | None,
+    reading: Reading,
+) -> Earlier:
+    """An earlier release: its classes, whose rows they are, and what both show as it is.
+
+    Classes are by the quasi-identifiers of what stands beside it, else by those of this release.
     """
-
-    before: Opened
-    after: Opened
-    rows: NDArray[np.int64] | None
-
-    def column(self, name: str) -> tuple[pa.Array, pa.Array]:
-        """A column before and after, row by row and of one type."""
-        one, other = self.before.without_codes(name), self.after.without_codes(name)
-        if self.rows is not None:
-            one = one.take(pa.array(self.rows))
-        one, other = (
-            array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
-            for array in (one, other)
-        )
-        if one.type != other.type:
-            common = _common_type(one.type, other.type)
-            one, other = one.cast(common, safe=False), other.cast(common, safe=False)
-        return one, other
-
-    def changed(self, name: str) -> bool:
-        """Whether the release shows anything else in a column."""
-        one, other = (fingerprint(pa.table([array], ["column"])) for array in self.column(name))
-        return one != other
-
-    def coded(
-        self, name: str, kind: str | None, order: Sequence[str] | None
-    ) -> tuple[Coded, Coded]:
-        """A column before and after as numbers: coded together, so that codes mean the same."""
-        one, other = self.column(name)
-        if order is not None:
-            kind = "ordinal"
-        elif kind is None:
-            kind = self.before.origin.kind_of(name)
-        if kind in (None, "ordinal") and order is None:
-            order = _order_of(self.before.frame.column(name), other)
-        both = encode(
-            name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
-        )
-        return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
-
-
-def _pairs(
-    before: Opened, after: Opened, key: str | None, record: Record | str | os.PathLike[str] | None
-) -> NDArray[np.int64] | None:
-    """For each released row its row in the original; None where rows are paired in order."""
-    if key is not None:
-        if record is not None:
-            raise OptionError("key and record both say which record is which; give one of them")
-        return _rows_by_key(before, after, key)
-    if record is None and _is_shuffled(after.origin.path):
+    told = _recipe(None, record, also)
+    protected = names if told is None else told.quasi_identifiers
+    old = open_table(also, reading if told is None else told.reading, None, named=protected)
+    check_columns(protected, old.frame.names)
+    belongs = paired_rows(tables.before, old, key, record, "also_record")
+    whose = np.arange(old.frame.rows) if belongs is None else belongs
+    place = np.full(tables.before.frame.rows, -1)
+    place[whose[whose >= 0]] = np.flatnonzero(whose >= 0)
+    rows = place if tables.rows is None else place[tables.rows]
+    if (rows < 0).all():
         raise InputError(
-            f"the rows of {after.origin.name} were shuffled, so they cannot be paired in order; "
-            "name a key column that is in both (--key), or give the owner's record of the release "
-            "(--record)"
+            "nobody of this release is in the earlier one; give one of the same people"
         )
-    if before.frame.rows != after.frame.rows:
-        raise InputError(
-            f"the original has {before.frame.rows} records and the release "
-            f"{after.frame.rows}, so rows cannot be paired in order; name a key column that "
-            "is in both"
-        )
-    if record is None:
-        return None
-    record = record if isinstance(record, Record) else Record.read(record)
-    if not record.is_of_input(before.sha256) or record.release_sha256 != after.sha256:
-        raise InputError(
-            "the record is of another original or release than these, so it cannot pair their "
-            "rows; give the table as protect had it and the file as it was written, or a key"
-        )
-    secret = order_key(record.secret, record.row_order)
-    return None if secret is None else shuffled_order(secret, np.arange(before.frame.rows))
-
-
-def _is_shuffled(released: Path | None) -> bool:
-    """Whether what stands beside a release says that its rows were shuffled."""
-    return any(told.get("row_order") == "shuffled" for told in _beside(released))
-
-
-def _beside(released: Path | None) -> Iterator[dict[str, Any]]:
-    """What record and certificate say that stand beside a release, as far as they can be read."""
-    for path in () if released is None else (record_path(released), certificate_path(released)):
-        with suppress(OSError, ValueError):
-            told = json.loads(path.read_bytes())
-            if isinstance(told, dict):
-                yield told
+    labels = class_of(pa.table({name: old.frame.column(name) for name in protected}), protected)
+    if np.array_equal(rows, np.arange(old.frame.rows)):
+        # Rows in one order can be paired by their number.
+        return Earlier(labels, rows, rows, rows)
+    kept = [
+        name
+        for name in tables.after.frame.names
+        if name in old.frame.names
+        and name not in (*names, *protected)
+        and not pa.types.is_nested(old.frame.column(name).type)
+    ]
+    both = Tables(tables.after, old, None)
+    table = pa.table({name: pa.concat_arrays(both.column(name)) for name in kept})
+    marks = class_of(table, kept) if kept else np.zeros(rows.size + old.frame.rows, np.int64)
+    return Earlier(labels, rows, marks[: rows.size], marks[rows.size :])
 
 
 def _recipe(
@@ -207,30 +215,10 @@ def _recipe(
     if record is not None:
         return Recipe(**(record if isinstance(record, Record) else Record.read(record)).recipe)
     # A database has nothing beside it, nor has a frame.
-    for told in _beside(Path(released) if isinstance(released, str | os.PathLike) else None):
+    for told in beside(Path(released) if isinstance(released, str | os.PathLike) else None):
         with suppress(MicroaggError, TypeError):
             return Recipe(**told["recipe"]) if "recipe" in told else None
     return None
-
-
-def _rows_by_key(before: Opened, after: Opened, key: str) -> NDArray[np.int64]:
-    """For each released row the row in the original that has the same key."""
-    for table in (before, after):
-        check_columns([key], table.frame.names)
-    keys = [table.frame.column(key).cast(pa.string()) for table in (before, after)]
-    for array, what in zip(keys, ("original", "release"), strict=True):
-        if array.null_count or len(array.unique()) < len(array):
-            raise InputError(
-                f"the key {key!r} is missing or repeated in the {what}; "
-                "a key has its own value in every record"
-            )
-    rows = pa.compute.index_in(keys[1], value_set=keys[0])
-    if rows.null_count:
-        raise InputError(
-            f"{rows.null_count} records of the release have a key {key!r} that the original "
-            "does not have"
-        )
-    return np.asarray(rows.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _as_list(names: Sequence[str]) -> list[str]:
@@ -250,7 +238,7 @@ def _once(names: list[str], setting: str) -> list[str]:
     return names
 
 
-def _judged_columns(tables: _Tables, given: Sequence[str] | None, key: str | None) -> list[str]:
+def _judged_columns(tables: Tables, given: Sequence[str] | None, key: str | None) -> list[str]:
     if given is not None:
         return _some(given, "quasi_identifiers")
     before, after = tables.before.frame.names, tables.after.frame.names
@@ -262,27 +250,6 @@ def _judged_columns(tables: _Tables, given: Sequence[str] | None, key: str | Non
             "quasi_identifiers"
         )
     return changed
-
-
-def _common_type(*types: pa.DataType) -> pa.DataType:
-    """What two types are compared as: numbers or moments if both are, else text."""
-    if all(
-        pa.types.is_integer(each) or pa.types.is_floating(each) or pa.types.is_decimal(each)
-        for each in types
-    ):
-        return pa.float64()
-    if all(pa.types.is_date(each) or pa.types.is_timestamp(each) for each in types):
-        return pa.timestamp("us")
-    return pa.string()
-
-
-def _order_of(original: pa.Array, released: pa.Array) -> Sequence[str] | None:
-    """The order that an ordinal column brings along, if the release has no other categories."""
-    if not (pa.types.is_dictionary(original.type) and original.type.ordered):
-        return None
-    order: list[str] = original.dictionary.cast(pa.string()).to_pylist()
-    known = set(released.unique().cast(pa.string()).to_pylist()) - {None} <= set(order)
-    return order if known else None
 
 
 def _counted(

@@ -18,6 +18,7 @@ from microagg.release.judging import MEASURED, assessed
 from microagg.report.comparison import Choice, Comparison
 from microagg.table.opening import open_table
 
+_DEMANDS = ("diversity", "closeness", "dominance")
 # What takes more seconds than these must be better than what is so many times as fast.
 _PATIENCE, _MUCH_FASTER, _NEARLY = 5.0, 10.0, 1.02
 
@@ -65,13 +66,14 @@ def _judged(engine: Memory, survey: Survey, recipe: Recipe) -> Choice:
     plan = make_plan(survey, {"name": engine.origin.name}, recipe)
     sample, rows = survey.sample.result()
     profile = Profile(plan, sample, rows, LINKED if plan.rows > MEASURED else 0)
-    plan = plan.with_counts(engine.count(plan, silent))
+    plan = plan.with_counts(*engine.count(plan, silent, survey.secrets(engine.origin)))
     started, compiled = time.perf_counter(), seconds_compiling()
     engine.publish(plan, profile, silent)
     seconds = time.perf_counter() - started - (seconds_compiling() - compiled)
     classes = engine.recount(None, Wanted(), silent).classes
     assert classes is not None
     figures = assessed(plan, sample, profile, silent).figures
+    plain, costs = _costs(engine, survey, recipe)
     return Choice(
         asked=recipe.method,
         method=plan.called,
@@ -81,7 +83,36 @@ def _judged(engine: Memory, survey: Survey, recipe: Recipe) -> Choice:
         risk=figures["expected_linkage"],
         scoring_index=figures.get("scoring_index"),
         seconds=seconds,
+        plain_loss=plain,
+        costs=costs,
     )
+
+
+def _costs(engine: Memory, survey: Survey, recipe: Recipe) -> tuple[float | None, dict[str, float]]:
+    """The loss with k alone, and what each demand alone adds to it; None where there is none."""
+    demands = [
+        (setting, name, value)
+        for setting in _DEMANDS
+        for name, value in getattr(recipe, setting).items()
+    ]
+    if not demands:
+        return None, {}
+    none: dict[str, Any] = {setting: {} for setting in _DEMANDS}
+
+    def loss(demanded: dict[str, Any]) -> float:
+        alone = recipe.model_copy(update={**none, **demanded})
+        plan = make_plan(survey, {"name": engine.origin.name}, alone)
+        plan = plan.with_counts(*engine.count(plan, silent, survey.secrets(engine.origin)))
+        sample, rows = survey.sample.result()
+        profile = Profile(plan, sample, rows, 0)
+        engine.publish(plan, profile, silent)
+        return profile.tally.total_loss
+
+    plain = loss({})
+    return plain, {
+        f"{setting} of {name}": loss({setting: {name: value}}) - plain
+        for setting, name, value in demands
+    }
 
 
 def recommend(choices: list[Choice]) -> tuple[Choice, list[str]]:
@@ -112,6 +143,13 @@ def recommend(choices: list[Choice]) -> tuple[Choice, list[str]]:
         sentence += (
             f" {best.asked} with k = {best.k} comes near, {best.risk_and_loss:.2f}, in "
             f"{best.seconds:.2g} seconds instead of {least.seconds:.2g}."
+        )
+    if best.plain_loss is not None:
+        costs = ", ".join(f"{name} {cost:.2f}" for name, cost in best.costs.items())
+        words.append(
+            f"{best.asked} with k = {best.k} loses {best.plain_loss:.2f} % with k alone and "
+            f"{best.information_loss:.2f} % with all that is demanded; each demand alone adds: "
+            f"{costs}."
         )
     words.append(f"{sentence} If a rule of yours fixes k, take the method that loses least for it.")
     return best, words

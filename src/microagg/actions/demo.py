@@ -3,9 +3,7 @@
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
-from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -40,7 +38,7 @@ def run(
         }
     )
     original = folder / "patients.csv"
-    _write(original, patients(records, seed))
+    write_patients(original, records, seed)
     release = protect(original, recipe=recipe, progress=False if quiet else None)
     files = {"original": original}
     files["release"] = folder / "release.csv"
@@ -92,7 +90,9 @@ def _show(release: Release, files: dict[str, Path]) -> None:
     console.print("\nRelease, certificate and public report may be published; all else stays here.")
 
 
-def _write(path: Path, table: dict[str, NDArray[Any]]) -> None:
+def write_patients(path: Path, records: int = 3000, seed: int = 2026) -> None:
+    """The invented patients as a CSV file."""
+    table = patients(records, seed)
     with whole_file(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(table)

@@ -29,6 +29,7 @@ from microagg.release.judging import MEASURED, assessed, shown
 from microagg.release.notes import notes_on, public_notes
 from microagg.release.promises import counts_for
 from microagg.release.release import Release
+from microagg.release.risks import classes_before
 
 
 @describe_settings()
@@ -110,7 +111,8 @@ def release_by(
         plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
         refuse_large_cells(plan, engine, where)
         with watch("finding the cells of records", progress) as advance:
-            plan = plan.with_counts(engine.count(plan, advance))
+            secrets = survey.secrets(engine.origin)
+            plan = plan.with_counts(*engine.count(plan, advance, secrets))
         sample, rows = survey.sample.result()
         linked = LINKED if measures and plan.rows > MEASURED else 0
         profile = Profile(plan, sample, rows, linked)
@@ -139,7 +141,8 @@ def release_by(
             if record.dominance:
                 assessment.figures["dominance"] = profile.dominance.percent
         pages = shown(plan, sample, profile, engine.origin)
-        release = Release(engine, plan, record, pages, assessment, wanted, progress)
+        before = classes_before(plan, sample) if measures else None
+        release = Release(engine, plan, record, pages, assessment, wanted, progress, before)
         unless_done.pop_all()
     return release
 

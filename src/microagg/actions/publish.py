@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from microagg.release.output import (
     refuse_overwriting,
     refuse_target,
 )
+from microagg.release.release import Release
 from microagg.table.formats import format_in_parts, format_of
 from microagg.table.formats.database import NO_TABLES, Database, Tables, tables_read
 from microagg.table.opening import STANDARD_STREAM
@@ -72,6 +74,22 @@ class Publication:
     def make(self, progress: bool | None = None) -> Outcome:
         """Make it. What would be refused at the end is refused before any work is done."""
         started, compiled = time.perf_counter(), seconds_compiling()
+        with self.release(progress) as release:
+            if self.report is not None:
+                release.report(self.report, public=self.public)
+        if self.save_recipe is not None:
+            self.recipe.write(self.save_recipe)
+        return Outcome(
+            release.certificate,
+            release.record,
+            self._files(release.engine == "spark"),
+            time.perf_counter() - started,
+            seconds_compiling() - compiled,
+        )
+
+    @contextmanager
+    def release(self, progress: bool | None = None) -> Iterator[Release]:
+        """The release, written and checked, as long as the block lasts."""
         to_path = self.output != STANDARD_STREAM and "://" not in self.output
         if to_path:
             recover(Path(self.output))
@@ -88,18 +106,8 @@ class Publication:
                 **where.settings(),
             )
         with release:
-            certificate = release.write(self.output, force=self.force, certificate=self.certificate)
-            if self.report is not None:
-                release.report(self.report, public=self.public)
-        if self.save_recipe is not None:
-            self.recipe.write(self.save_recipe)
-        return Outcome(
-            certificate,
-            release.record,
-            self._files(where.engine == "spark"),
-            time.perf_counter() - started,
-            seconds_compiling() - compiled,
-        )
+            release.write(self.output, force=self.force, certificate=self.certificate)
+            yield release
 
     def estimate(self, progress: bool | None = None) -> Estimate:
         """What making it would do and cost; writes nothing, so its outputs need no names yet."""

@@ -1,6 +1,6 @@
 """The certificate: what was promised, what was counted on the release itself, and the verdict."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +11,39 @@ from microagg.base.showing import Rows, Showing
 
 
 @dataclass(frozen=True)
+class Found:
+    """What was asked of a column and what was found: the figure of the worst class."""
+
+    column: str
+    asked: dict[str, Any]
+    found: float | None
+
+
+@dataclass(frozen=True)
 class Check:
-    """One promise, and whether the release keeps it."""
+    """One promise, and whether the release keeps it; found: by column, where figures tell."""
 
     promise: str
     kept: bool
+    found: tuple[Found, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        told = {"promise": self.promise, "kept": self.kept}
+        return {**told, "found": [asdict(each) for each in self.found]} if self.found else told
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Showing):
     """What a release promises and what was found when it was counted anew; made to be published.
 
-    recipe is what may be published of it. k_found is the least number of records (of entities,
-    where `counts` says so) that share their protected values; sizes are of the groups so found.
-    Losses are rounded to two digits: exact ones confirm guesses at the original. above_optimum is
-    by how many percent at most the squared distances within the groups exceed the least that any
-    groups of k could have, if that was proved. release_sha256 is of the release once it is written,
-    with its rows in the order of the input or shuffled. Notes follow from the recipe alone.
+    recipe is what may be published of it. k_found is the least number of records (of entities
+    or households, where `counts` says so) that share their protected values; sizes are of
+    the groups so found. Losses are rounded to two digits: exact ones confirm guesses at the
+    original. above_optimum is by how many percent at most the squared distances within the groups
+    exceed the least that any groups of k could have, if that was proved. release_sha256 is of the
+    release once it is written, with its rows in the order of the input or shuffled. Notes follow
+    from the recipe alone.
     """
 
     version: str
@@ -100,7 +116,7 @@ class Certificate(Showing):
             "method": self.method,
             "recipe": self.recipe,
             "sha256": {"release": self.release_sha256},
-            "checks": [{"promise": check.promise, "kept": check.kept} for check in self.checks],
+            "checks": [check.to_dict() for check in self.checks],
             "notes": list(self.notes),
         }
 

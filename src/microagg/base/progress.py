@@ -7,14 +7,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from microagg.kernels.watching import in_notebook, is_watched
+
 # Steps, never values, for whoever listens: logging.getLogger("microagg").
 _log = logging.getLogger("microagg")
+
+# Seconds between two lines of a notebook.
+_EVERY = 0.2
 
 # Called with the share of the work that is done, 0 to 1.
 Advance = Callable[[float], None]
 
+# Called with what is being done and the share of it that is done.
+Listener = Callable[[str, float], None]
+
 # What to call with words about the work under way: one for each bar that is shown.
 _told: list[Callable[[str], None]] = []
+# Who hears of all work, in the place of a bar.
+_listeners: list[Listener] = []
 
 
 def silent(_share: float) -> None:
@@ -28,11 +38,21 @@ def tell(words: str) -> None:
 
 
 @contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Tell somebody of all work that is done within, in the place of showing bars."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+@contextmanager
 def watch(title: str, show: bool | None = None) -> Iterator[Advance]:
     """A function to call with the share done, 0 to 1; it draws a bar on standard error.
 
-    show: True always, False never, None when a terminal watches. Done, the bar goes. The step is
-    logged in any case.
+    show: True always, False never, None when a terminal or a notebook watches. Done, the bar goes.
+    The step is logged in any case.
     """
     _log.info("%s", title)
     started = time.perf_counter()
@@ -43,10 +63,18 @@ def watch(title: str, show: bool | None = None) -> Iterator[Advance]:
 
 @contextmanager
 def _bar(title: str, show: bool | None) -> Iterator[Advance]:
+    if _listeners:
+        with _heard(title, _listeners[-1]) as advance:
+            yield advance
+        return
     if show is None:
-        show = sys.stderr is not None and sys.stderr.isatty()
+        show = is_watched()
     if not show:
         yield silent
+        return
+    if in_notebook():
+        with _line(title) as advance:
+            yield advance
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -61,6 +89,56 @@ def _bar(title: str, show: bool | None) -> Iterator[Advance]:
             yield lambda share: bar.update(task, completed=share)
         finally:
             _told.pop()
+
+
+@contextmanager
+def _line(title: str) -> Iterator[Advance]:
+    """A line that is written anew, for a notebook: its bars want more packages."""
+    told, last, words = 0.0, 0.0, ""
+
+    def write(text: str) -> None:
+        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
+
+    def advance(share: float) -> None:
+        nonlocal told, last
+        if time.monotonic() - told >= _EVERY:
+            told, last = time.monotonic(), share
+            write(f"{title}{words}: {100 * share:.0f} %")
+
+    def say(more: str) -> None:
+        nonlocal words
+        words = f", {more}"
+        advance(last)
+
+    _told.append(say)
+    try:
+        yield advance
+    finally:
+        _told.pop()
+        if told:
+            print(f"\r{'':<79}\r", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _heard(title: str, listener: Listener) -> Iterator[Advance]:
+    words, done = title, 0.0
+
+    def say(more: str) -> None:
+        nonlocal words
+        words = f"{title}, {more}"
+        listener(words, done)
+
+    def advance(share: float) -> None:
+        nonlocal done
+        done = share
+        listener(words, done)
+
+    advance(0.0)
+    _told.append(say)
+    try:
+        yield advance
+    finally:
+        _told.pop()
 
 
 @contextmanager

@@ -13,8 +13,10 @@ from microagg.base.errors import OptionError
 # What people write where a value is missing. An empty field always counts as one.
 MISSING_VALUES = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 
-# Day, month and year, each once, with one sign between them.
-_DATE_FORMAT = r"^(%d([-./ ])%m[-./ ]%Y|%m([-./ ])%d[-./ ]%Y|%Y([-./ ])%m[-./ ]%d)$"
+# Day, month and year, each once, with one sign between them; the day may be left out.
+_DATE_FORMAT = (
+    r"^(%d([-./ ])%m[-./ ]%Y|%m([-./ ])%d[-./ ]%Y|%Y([-./ ])%m[-./ ]%d|%m[-./ ]%Y|%Y[-./ ]%m)$"
+)
 
 
 def _as_names(value: Any) -> Any:
@@ -67,7 +69,7 @@ class Reading(Model):
     )
     date_format: Annotated[str, Field(pattern=_DATE_FORMAT)] | None = Field(
         default=None,
-        description="Of dates in a text file, such as %d/%m/%Y; found out otherwise.",
+        description="Of dates in a text file, such as %d/%m/%Y or %m.%Y; found out otherwise.",
     )
     missing_values: Annotated[Names, texts.Spelled(texts.as_written)] = Field(
         default=MISSING_VALUES, description="Texts that mean missing, besides an empty field."

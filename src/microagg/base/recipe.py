@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from microagg.base import texts
+from microagg.base.demands import Closeness, Diversity, checked_diversity, diversities
 from microagg.base.errors import OptionError
 from microagg.base.files import whole_file
 from microagg.base.reading import Model, Names, Reading
@@ -123,17 +124,38 @@ class Recipe(Model):
     entity: str | None = Field(
         None, description="The column that says to whom a row belongs; k counts these."
     )
+    household: str | None = Field(
+        None,
+        description="The column that says to which household a row belongs: k counts different "
+        "households, and members keep their own values.",
+    )
     attribute_weights: Annotated[
         dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Spelled(texts.numbers)
     ] = Field({}, description="How much differences in a column count: income=2.")
     decimals: Annotated[Places | dict[str, Places] | None, Spelled(texts.places)] = Field(
         None, description="Round means of continuous columns: 2, or income=0,height=1."
     )
+    diversity: Annotated[
+        dict[str, Annotated[Any, BeforeValidator(checked_diversity)]], Spelled(texts.diversity)
+    ] = Field(
+        {},
+        description="How different confidential values must be among records that look alike: "
+        "diagnosis=3 (different values), diagnosis=entropy:3, diagnosis=recursive:3:2 (l, c), "
+        "income=range:5000 (they span that much), income=similar:500:0.5 (at most that share "
+        "within so much of any value).",
+    )
+    closeness: Annotated[
+        dict[str, Annotated[float, Field(ge=0, le=1, strict=True)]], Spelled(texts.numbers)
+    ] = Field(
+        {},
+        description="How far confidential values among records that look alike may be from those "
+        "of all records, by the earth mover's distance, 0 to 1 (t-closeness): income=0.15.",
+    )
     dominance: Annotated[dict[str, Annotated[float, Field(gt=0, le=1)]], Spelled(texts.numbers)] = (
         Field(
             {},
             description="The largest share of a published mean that one record (entity) may have: "
-            "income=0.8; a release with more is refused.",
+            "income=0.8.",
         )
     )
     aggregate: str = Field(
@@ -172,6 +194,7 @@ class Recipe(Model):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
+        _check_demands(self)
         _check_roles(self)
         _check_named(self)
         if self.effort is not None and self.method not in ("auto", "search"):
@@ -261,6 +284,24 @@ class Recipe(Model):
         return self.options if self.effort is None else {**self.options, "effort": self.effort}
 
     @property
+    def units(self) -> str:
+        """What k counts."""
+        if self.household is not None:
+            return "households"
+        return "records" if self.entity is None else "entities"
+
+    @property
+    def demands(self) -> tuple[Diversity | Closeness, ...]:
+        """What is demanded of confidential columns."""
+        close = (Closeness(name, t) for name, t in self.closeness.items())
+        return (*diversities(self.diversity), *close)
+
+    @property
+    def demanded(self) -> tuple[str, ...]:
+        """The confidential columns that something is demanded of, each once."""
+        return tuple(dict.fromkeys(demand.column for demand in self.demands))
+
+    @property
     def replaced(self) -> tuple[str, ...]:
         """The columns that may publish values of groups in the place of their own."""
         merged = self.within if self.small_strata == "merge" else ()
@@ -286,7 +327,7 @@ class Recipe(Model):
     def columns(self) -> list[str]:
         """Every column that the recipe names, each once."""
         named = [*self.quasi_identifiers, *self.confidential, *self.identifiers, *self.within]
-        named += [name for name in (self.weights, self.entity) if name is not None]
+        named += [name for name in (self.weights, self.entity, self.household) if name is not None]
         return list(dict.fromkeys([*named, *self.preference_columns()]))
 
     def preference_columns(self) -> list[str]:
@@ -320,8 +361,11 @@ class Settings(TypedDict, total=False):
     weights: str | None
     weight_digits: int | None
     entity: str | None
+    household: str | None
     attribute_weights: Mapping[str, float]
     decimals: int | Mapping[str, int] | None
+    diversity: Mapping[str, Any]
+    closeness: Mapping[str, float]
     dominance: Mapping[str, float]
     aggregate: str
     distance: float | str | Mapping[str, float | str]
@@ -365,6 +409,25 @@ def _described(fields: Mapping[str, FieldInfo]) -> str:
 Recipe.__doc__ = f"{inspect.getdoc(Recipe)}\n\n{_described(Recipe.model_fields)}"
 
 
+def _check_demands(recipe: Recipe) -> None:
+    """Columns that something is demanded of are confidential, if nobody says so."""
+    for setting in ("diversity", "closeness"):
+        for name in getattr(recipe, setting):
+            for role, why in (
+                ("quasi_identifiers", "and is replaced"),
+                ("identifiers", "and is dropped"),
+                ("within", "of which every record that looks alike has the same value"),
+            ):
+                if name in getattr(recipe, role):
+                    raise OptionError(
+                        f"{setting} names {name!r}, which stands in {role} {why}; demands are for "
+                        "confidential columns, which are kept as they are"
+                    )
+    confidential = tuple(dict.fromkeys([*recipe.confidential, *recipe.demanded]))
+    if recipe.demanded and len(set(recipe.confidential)) == len(recipe.confidential):
+        recipe.__dict__["confidential"] = confidential
+
+
 def _check_roles(recipe: Recipe) -> None:
     role_of: dict[str, str] = {}
     for role in ("quasi_identifiers", "confidential", "identifiers"):
@@ -396,9 +459,16 @@ def _check_roles(recipe: Recipe) -> None:
                 f"column {name!r} stands in confidential and in within, and small strata are to be "
                 'merged, which replaces values of within; say small_strata="drop", or name it once'
             )
-    if recipe.entity in recipe.quasi_identifiers:
+    for setting in ("entity", "household"):
+        if getattr(recipe, setting) in recipe.quasi_identifiers:
+            raise OptionError(
+                f"column {getattr(recipe, setting)!r} is the {setting} and cannot be a "
+                "quasi-identifier too"
+            )
+    if recipe.entity is not None and recipe.household is not None:
         raise OptionError(
-            f"column {recipe.entity!r} is the entity and cannot be a quasi-identifier too"
+            "entity and household are both given, but k counts one thing: entity keeps the rows of "
+            "a person together, household lets its members keep their own values; give one"
         )
 
 
@@ -406,8 +476,10 @@ def _check_named(recipe: Recipe) -> None:
     named_by = ("kinds", "orders", "attribute_weights", "decimals", "dominance", "distance")
     for setting in (*named_by, "importance"):
         named = getattr(recipe, setting)
+        # Kinds also say which confidential columns have an order.
+        secret = recipe.confidential if setting in ("kinds", "orders") else ()
         for name in named if isinstance(named, dict) else ():
-            if name not in recipe.quasi_identifiers:
+            if name not in (*recipe.quasi_identifiers, *secret):
                 near = difflib.get_close_matches(name, recipe.quasi_identifiers, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else "add it there or leave it out"
                 raise OptionError(

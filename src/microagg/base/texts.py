@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from microagg.base.demands import written_diversity
 from microagg.base.errors import OptionError
 
 Parse = Callable[[Sequence[str], str], Any]
@@ -90,9 +91,44 @@ def orders(texts: Sequence[str], option: str) -> dict[str, list[str]]:
     return found
 
 
+def bounds(texts: Sequence[str], option: str) -> Any:
+    """name=low:high, or name=a|b|c for categories; "from-data" is for experiments."""
+    if list(texts) == ["from-data"]:
+        return "from-data"
+    found: dict[str, Any] = {}
+    for name, value in pairs(texts, option).items():
+        if "|" in value:
+            found[name] = [text.strip() for text in value.split("|")]
+            continue
+        low, _, high = value.partition(":")
+        sentence = (
+            f"{option} takes name=low:high or name=category|category, but that of {name!r} is "
+            "neither"
+        )
+        found[name] = (_number(low, float, sentence), _number(high, float, sentence))
+    return found
+
+
+def diversity(texts: Sequence[str], option: str) -> dict[str, Any]:
+    """name=3 or name=kind:limits, of which one text may list several, with commas."""
+    return written_diversity((_pair(text, option, "demand") for text in _items(texts)), option)
+
+
 def options(texts: Sequence[str], option: str) -> dict[str, Any]:
     """name=value, one a text, where a value is a number, true, false, a list of these or text."""
     return {name: _value(value) for name, value in (_pair(t, option, "value") for t in texts)}
+
+
+def size(text: str, name: str) -> int:
+    """Bytes, of a text such as 4GB or 500 MB."""
+    short = text.strip().upper().removesuffix("B")
+    unit = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.get(short[-1:], 1)
+    try:
+        return int(float(short.rstrip("KMGT").strip()) * unit)
+    except (ValueError, OverflowError):
+        raise OptionError(
+            f"{name} must be a size such as 4GB or 500MB, but {text!r:.30} arrived"
+        ) from None
 
 
 def _one_or_each(texts: Sequence[str], option: str, read: Callable[[str], Any]) -> Any:

@@ -1,22 +1,19 @@
 """The command line: options in, the library called, errors as one sentence."""
 
-import errno
 import io
 import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from microagg.base.errors import MicroaggError, OptionError, PromiseError
+from microagg.base.errors import MicroaggError, OptionError, PromiseError, sentence_of
 from microagg.base.interruptions import interrupt
-from microagg.base.threads import check_threads
+from microagg.base.memory import live_within_limits
 from microagg.cli import options
 from microagg.cli.assessing import assess
 from microagg.cli.comparing import compare
@@ -25,15 +22,12 @@ from microagg.cli.listing import demo, list_methods
 from microagg.cli.private import private
 from microagg.cli.protecting import protect
 from microagg.cli.saying import say, say_json
+from microagg.cli.serving import app as open_app
 
 BROKEN_PROMISE = 1
 BAD_INPUT = 2
 STOPPED = 130
 NOBODY_READS = 141
-_NO_MEMORY = (
-    "there is not enough memory for this table; say --engine disk to work on it in parts, "
-    "or let it have more (--memory, or the limit that was set)"
-)
 # Click is a package of its own or a part of Typer, as Typer's version has it.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -59,6 +53,7 @@ app.command("compare")(compare)
 app.command("private")(private)
 app.command("methods")(list_methods)
 app.command("demo")(demo)
+app.command("app")(open_app)
 
 
 def main() -> None:
@@ -71,7 +66,7 @@ def main() -> None:
         # A name that the terminal has no letters for is no reason to stop.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        check_threads()
+        live_within_limits()
         _check_environment()
         with _cleaning_up_when_asked_to_end():
             _run(sys.argv[1:] or ["--help"])
@@ -91,7 +86,7 @@ def main() -> None:
         _fail("stopped", 128 + asked.signal)
     except Exception as failure:
         _let_go_of_stdout()
-        _fail(_NO_MEMORY if _is_out_of_memory(failure) else _words_of(failure), BAD_INPUT)
+        _fail(sentence_of(failure), BAD_INPUT)
 
 
 class _AskedToEndError(BaseException):
@@ -162,29 +157,11 @@ def _run(arguments: list[str]) -> None:
             sys.stdout.flush()
 
 
-def _is_out_of_memory(failure: BaseException | None) -> bool:
-    """Also where libraries have words of their own for it."""
-    while failure is not None:
-        said = str(failure)
-        if isinstance(failure, MemoryError) or getattr(failure, "errno", None) == errno.ENOMEM:
-            return True
-        if isinstance(failure, RuntimeError) and "can't start new thread" in said:
-            return True
-        if isinstance(failure, ImportError) and ("map segment" in said or "allocate" in said):
-            return True
-        failure = failure.__cause__ or failure.__context__
-    return False
-
-
-def _words_of(failure: Exception) -> str:
-    if isinstance(failure, OSError):
-        name = "" if failure.filename is None else f": {failure.filename}"
-        return f"{failure.strerror or 'the file could not be used'}{name}"
-    return _surprise(failure)
-
-
 def _check_environment() -> None:
-    """Refuse what libraries beneath would stumble over."""
+    """Refuse what libraries beneath would stumble over; what loads them comes later."""
+    from microagg.base.threads import check_threads
+
+    check_threads()
     for name, least in (("NUMBA_NUM_THREADS", 1), ("SOURCE_DATE_EPOCH", 0)):
         given = os.environ.get(name, "1")
         if not given.isdecimal() or not least <= int(given) < 1 << 40:
@@ -200,15 +177,6 @@ def _usage(failure: Any) -> str:
     if "extra argument" in message and any(word.endswith(",") for word in sys.argv):
         return f"{message}; a list has commas and no spaces: -q age,sex"
     return f"{message}; {command} --help says what there is"
-
-
-def _surprise(failure: Exception) -> str:
-    """Where it happened, and not a word of the error's own, which may quote a record."""
-    place = traceback.extract_tb(failure.__traceback__)[-1]
-    return (
-        f"something happened that should not: {type(failure).__name__} in "
-        f"{Path(place.filename).name}, line {place.lineno}; please report it"
-    )
 
 
 def _fail(sentence: str, code: int) -> None:

@@ -7,10 +7,12 @@ import typer
 
 from microagg.base import texts
 from microagg.cli import options
-from microagg.cli.saying import say, say_json, say_table
+from microagg.cli.saying import say, say_json, say_table, say_wrapped
 
 if TYPE_CHECKING:
     import microagg
+
+_SCORES = {"r_squared": "R²", "accuracy": "accuracy %", "auc": "AUC"}
 
 
 @options.with_settings("kinds", "orders", "reading")
@@ -46,6 +48,20 @@ def assess(
         list[str] | None, typer.Option(help="Columns an intruder knows who links records.")
     ] = None,
     sd: Annotated[float, typer.Option(help="How close is too close, in percent.")] = 5.0,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="Also try what an intruder could do.")
+    ] = False,
+    also: Annotated[
+        str | None,
+        typer.Option(help="An earlier release of the same people, which attacks put beside it."),
+    ] = None,
+    also_record: Annotated[
+        Path | None, typer.Option(help="The owner's record of that one, which pairs its rows.")
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns that models are to tell, trained on release and originals."),
+    ] = None,
     settings: dict[str, Any],
     quiet: options.Quiet = False,
     json: options.AsJson = False,
@@ -63,6 +79,10 @@ def assess(
         record=record,
         known=_names(known),
         sd=sd,
+        attacks=attacks,
+        also=also,
+        also_record=also_record,
+        targets=_names(target),
         progress=False if quiet else None,
         **settings,
     )
@@ -86,7 +106,11 @@ def _show(found: "microagg.Assessment") -> None:
     say(f"Information loss {found.information_loss:.2f} % (0 is none, 100 is one value for all).")
     say_table(
         ("figure", "value", "better", "what it says"),
-        [(each.title, value, each.better, each.description) for each, value in found.shown()],
+        [
+            (each.title, value, each.better, each.description)
+            for each, value in found.shown()
+            if each.group != "models"
+        ],
         right=("value",),
         whole=("value", "better"),
     )
@@ -99,6 +123,10 @@ def _show(found: "microagg.Assessment") -> None:
     )
     if found.confidential:
         _show_confidential(found.confidential)
+    if found.attacks:
+        _show_attacks(found.attacks)
+    if found.models:
+        _show_models(found.models)
     for note in found.notes:
         say(f"Note: {note}")
 
@@ -118,3 +146,57 @@ def _show_confidential(found: dict[str, dict[str, Any]]) -> None:
         )
     figures = ("l (distinct)", "l (entropy)", "t", "disclosed %")
     say_table(("confidential", *figures), rows, right=figures, whole=figures)
+
+
+def _show_attacks(found: Any) -> None:
+    """What was disclosed beside what chance would, by attack; then each in words."""
+    say("What an intruder still finds: shares disclosed, and in brackets by chance.")
+    figures = ("records %", "values %")
+    say_table(
+        ("attack", "speaks to", *figures),
+        [
+            (
+                each.title,
+                ", ".join(each.attack.criteria),
+                *(_beside_chance(share) for share in (each.found.records, each.found.values)),
+            )
+            for each in found
+        ],
+        right=figures,
+        whole=figures,
+    )
+    for each in found:
+        say_wrapped(f"{each.title}: {each.found.words}")
+    say("")
+
+
+def _beside_chance(share: Any) -> str:
+    return "-" if share is None else f"{share.percent:.2f} ({share.chance:.2f})"
+
+
+def _show_models(found: Any) -> None:
+    """How well models do on the originals, by what they were trained on."""
+    say("Models tested on the originals, by what they were trained on.")
+    figures = ("originals", "release")
+    say_table(
+        ("target", "model", "score", *figures),
+        [
+            (each.target, trained.model, _SCORES[score], *(f"{one:.4g}" for one in pair))
+            for each in found.values()
+            for trained in (each.own, *each.others)
+            for score, pair in trained.scores.items()
+        ],
+        right=figures,
+        whole=(*figures, "score"),
+    )
+    say("How much of the 95 % intervals of coefficients overlaps (100 is all of it).")
+    say_table(
+        ("target", "predictor", "overlap %"),
+        [
+            (each.target, one.column, f"{one.overlap:.1f}")
+            for each in found.values()
+            for one in each.coefficients
+        ],
+        right=("overlap %",),
+        whole=("overlap %",),
+    )

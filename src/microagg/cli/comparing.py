@@ -74,6 +74,22 @@ def compare(
         right=_FIGURES,
         bold=found.choices.index(found.recommended),
     )
+    if found.recommended.plain_loss is not None:
+        headings = ("loss with k alone %", *found.recommended.costs, "with all %")
+        say_table(
+            ("method", "k", *headings),
+            [
+                (
+                    each.asked,
+                    str(each.k),
+                    f"{each.plain_loss:.2f}",
+                    *(f"{cost:+.2f}" for cost in each.costs.values()),
+                    f"{each.information_loss:.2f}",
+                )
+                for each in found.choices
+            ],
+            right=("k", *headings),
+        )
     for sentence in found.recommendation:
         say(sentence)
     if report is not None:

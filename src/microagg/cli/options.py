@@ -5,19 +5,30 @@ import re
 from collections.abc import Callable, Container, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any
 
 import typer
-from pydantic.fields import FieldInfo
 
 from microagg.base.errors import OptionError
-from microagg.base.reading import Reading
-from microagg.base.recipe import Recipe
-from microagg.base.texts import Spelled, command, listed
+from microagg.base.settings import Setting, setting_options
+from microagg.base.texts import command, listed
 
 Command = Callable[..., None]
 # What commands are told besides the settings of a recipe, and values as they are written here.
-_OF_COMMANDS = {"engine", "memory", "work", "resume", "master", "simulate", "accept", "bounds"}
+_OF_COMMANDS = {
+    "largest",
+    "engine",
+    "memory",
+    "work",
+    "resume",
+    "master",
+    "simulate",
+    "accept",
+    "bounds",
+    "attacks",
+    "also_record",
+    "targets",
+}
 _FORMS = {"[...]": "low<middle<high", "(low, high)": "low:high"}
 
 Source = Annotated[
@@ -76,7 +87,7 @@ def with_settings(*only: str, without: Container[str] = ()) -> Callable[[Command
         parameters: list[inspect.Parameter] = []
         for parameter in signature.parameters.values():
             if parameter.name == "settings":
-                parameters += [option.parameter() for option in wanted]
+                parameters += [_parameter(option) for option in wanted]
             else:
                 parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
 
@@ -84,7 +95,7 @@ def with_settings(*only: str, without: Container[str] = ()) -> Callable[[Command
         def call(**given: Any) -> None:
             settings: dict[str, Any] = {}
             for option in wanted:
-                option.put(given.pop(option.name), settings)
+                _put(option, given.pop(option.name), settings)
             command(**given, settings=settings)
 
         called: Any = call
@@ -94,61 +105,22 @@ def with_settings(*only: str, without: Container[str] = ()) -> Callable[[Command
     return give
 
 
-class SettingOption(NamedTuple):
-    """The option of a recipe's setting, or of one of the settings within it."""
-
-    setting: str
-    name: str
-    field: FieldInfo
-
-    @property
-    def spelled(self) -> Spelled:
-        return next((each for each in self.field.metadata if isinstance(each, Spelled)), Spelled())
-
-    @property
-    def option(self) -> str:
-        """As it is written on the command line."""
-        return f"--{(self.spelled.name or self.name).replace('_', '-')}"
-
-    def parameter(self) -> inspect.Parameter:
-        """As Typer wants it."""
-        given = list[str] if self.spelled.parse else _plain_type(self.field.annotation)
-        written = [name for name in (self.spelled.flag, self.option) if name]
-        option = typer.Option(*written, help=self.field.description)
-        return inspect.Parameter(
-            self.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[given | None, option],
-        )
-
-    def put(self, given: Any, settings: dict[str, Any]) -> None:
-        """Among the settings, if somebody gave it."""
-        if given is None:
-            return
-        parse = self.spelled.parse
-        value = given if parse is None else parse(given, self.option)
-        home = settings if self.setting == self.name else settings.setdefault(self.setting, {})
-        home[self.name] = value
+def _parameter(option: Setting) -> inspect.Parameter:
+    """As Typer wants it."""
+    given = list[str] if option.spelled.parse else option.plain_type
+    written = [name for name in (option.spelled.flag, option.option) if name]
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[given | None, typer.Option(*written, help=option.field.description)],
+    )
 
 
-def setting_options() -> list[SettingOption]:
-    """An option for every field of the recipe, and for every field of its `reading`."""
-    return [
-        option
-        for setting, field in Recipe.model_fields.items()
-        for option in (
-            [SettingOption(setting, *each) for each in Reading.model_fields.items()]
-            if field.annotation is Reading
-            else [SettingOption(setting, setting, field)]
-        )
-    ]
-
-
-def _plain_type(annotation: Any) -> type:
-    """What one word on the command line is for a setting of this type, `None` put aside."""
-    types = [each for each in get_args(annotation) or (annotation,) if each is not type(None)]
-    return types[0] if types[0] in (bool, int, float) else str
+def _put(option: Setting, given: Any, settings: dict[str, Any]) -> None:
+    """Among the settings, if somebody gave it."""
+    if given is not None:
+        option.put(option.parse(given) if option.spelled.parse else given, settings)
 
 
 def reading_words(reading: Mapping[str, Any]) -> list[str]:

@@ -96,7 +96,7 @@ def private(
         found = microagg.private.release(
             source,
             epsilon=epsilon,
-            bounds=_bounds(bounds),
+            bounds=None if bounds is None else texts.bounds(bounds, "--bounds"),
             method=method,
             budget=budget,
             k=k,
@@ -127,25 +127,3 @@ def private(
     for word, what in [*found.guarantee.lines, ("ledger", spent), *files]:
         if what is not None and not quiet:
             say(f"{word:<13}{what}", aside=output == "-")
-
-
-def _bounds(given: list[str] | None) -> Any:
-    """name=low:high, or name=a|b|c for categories; "from-data" is for experiments."""
-    if given is None:
-        return None
-    if given == ["from-data"]:
-        return "from-data"
-    found: dict[str, Any] = {}
-    for name, value in texts.pairs(given, "--bounds").items():
-        if "|" in value:
-            found[name] = [text.strip() for text in value.split("|")]
-            continue
-        low, _, high = value.partition(":")
-        try:
-            found[name] = (float(low), float(high))
-        except ValueError:
-            raise OptionError(
-                f"--bounds takes name=low:high or name=category|category, but that of {name!r} is "
-                "neither"
-            ) from None
-    return found

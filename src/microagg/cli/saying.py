@@ -6,7 +6,9 @@ All that people see goes through here, where names lose the power to move or col
 import json
 import math
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
@@ -16,6 +18,13 @@ from microagg.base.texts import printable
 def say(line: str, *, aside: bool = False) -> None:
     """Print one line; aside: on standard error, as what is not the result."""
     print(printable(line), file=sys.stderr if aside else sys.stdout)
+
+
+def say_wrapped(line: str) -> None:
+    """Print a sentence as a paragraph, no wider than the terminal, what follows set in."""
+    width = min(80, shutil.get_terminal_size((80, 24)).columns)
+    wrapped = textwrap.wrap(printable(line), max(width, 20), subsequent_indent="  ")
+    print("\n".join(wrapped))
 
 
 def say_json(result: Any) -> None:

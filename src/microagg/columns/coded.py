@@ -31,6 +31,7 @@ class Coded:
     step: dates are published as multiples of so many ticks, as coarse as they came.
     nan: missing values are written as NaN, as the column did.
     decimals: the places that all its numbers have, None where there is no end of them.
+    monthly: dates that are all the first of a month, and are published as such.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Coded:
     step: int = 1
     nan: bool = False
     decimals: int | None = None
+    monthly: bool = False
 
     @property
     def traits(self) -> Kind:

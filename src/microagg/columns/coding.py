@@ -18,6 +18,7 @@ from microagg.base.errors import InputError
 from microagg.columns.coded import Coded, Declared, counts_of
 from microagg.columns.digits import Digits, is_few
 from microagg.columns.kinds import find
+from microagg.columns.kinds.date import are_firsts
 from microagg.columns.kinds.kind import where_missing
 from microagg.columns.points import Corners, Scores, stand
 from microagg.columns.text import is_text, refuse_disguised, without_views
@@ -43,6 +44,7 @@ class Observed:
         # Of numbers. Text is added up as the finest of what it may be read as.
         self._moments, self._digits = Moments(), Digits()
         self._fineness = 0
+        self._monthly = self._declared.kind == "date"
         self._nan = self._nulls = False
         # Of categories.
         self._most_categories = most_categories
@@ -68,6 +70,7 @@ class Observed:
         self._digits.merge(other._digits)
         self._fineness = max(self._fineness, other._fineness)
         self._step = min(self._step, other._step)
+        self._monthly &= other._monthly
         self._nan |= other._nan
         self._nulls |= other._nulls
         if other._ordered is not None:
@@ -93,6 +96,7 @@ class Observed:
             place=place,
             # Whole numbers that somebody declares continuous are to have means with a fraction.
             decimals=self._digits.decimals or None,
+            monthly=self._monthly,
             few=few if few and is_few(len(few), self.rows - self.missing) else None,
         )
 
@@ -112,6 +116,7 @@ class Observed:
             self._nan |= coded.nan
             self._nulls |= not coded.nan
             self.missing += int(coded.missing.sum())
+        self._monthly = self._monthly and are_firsts(coded)
         self._moments.add(values if coded.step == 1 else values * coded.step)
         if traits.amounts:
             self._digits.add(values, narrow=pa.types.is_float32(coded.type))
@@ -178,7 +183,7 @@ class Coding(Declared):
 
     categories, step, nan: as in `Coded`, of the whole column; rows, missing: how many there are.
     fineness: which of the types that text may be read as takes all of it.
-    decimals: as in `Coded`. few: all different numbers, where these are few and come again.
+    decimals, monthly: as in `Coded`. few: all different numbers, where they are few and come again.
     """
 
     categories: pa.Array | None
@@ -189,6 +194,7 @@ class Coding(Declared):
     missing: int
     place: Scores | Corners
     decimals: int | None = None
+    monthly: bool = False
     few: tuple[float, ...] | None = None
 
     @property
@@ -206,7 +212,7 @@ class Coding(Declared):
         coded = self._code_numbers(part) if self.categories is None else self._code_categories(part)
         if coded.missing is not None and not self.has_gaps:
             raise self._changed()
-        return replace(coded, nan=self.nan, decimals=self.decimals)
+        return replace(coded, nan=self.nan, decimals=self.decimals, monthly=self.monthly)
 
     def as_coded(self, values: NDArray, missing: NDArray[np.bool_] | None) -> Coded:
         """Numbers that `code` gave, or that stand for some of its column, as a column again."""

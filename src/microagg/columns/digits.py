@@ -1,6 +1,7 @@
 """What numbers look like: how many decimals they have, and whether they look like codes."""
 
 import re
+import unicodedata
 from collections.abc import Collection
 
 import numpy as np
@@ -82,8 +83,10 @@ def rounded(numbers: NDArray[np.float64], decimals: int) -> NDArray[np.float64]:
 
 
 def words_of(name: str) -> str:
-    """A name as lower-case words."""
-    return re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    """A name as lower-case words, without accents."""
+    apart = unicodedata.normalize("NFKD", re.sub(r"(?<=[^\W\d_A-Z])(?=[A-Z])", " ", name))
+    plain = "".join(each for each in apart.casefold() if not unicodedata.combining(each))
+    return re.sub(r"[^a-z]+", " ", plain)
 
 
 def is_few(different: int, present: int) -> bool:

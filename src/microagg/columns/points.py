@@ -92,11 +92,13 @@ class Corners:
     """Categories as the corners of a simplex around their mean, or nearly so.
 
     home: the mean of the corners of all records. height: what a step is worth.
+    others: how many records are not of the commonest category: what there is to lose.
     """
 
     kinds: int = 0
     home: list[float] = field(default_factory=lambda: [0.0])
     height: float = 0.0
+    others: int = 0
     origin: ClassVar[int] = 0
 
     @classmethod
@@ -112,7 +114,8 @@ class Corners:
             total += some @ _steps(np.arange(start, start + some.size), counts.size)
         # The variance is half the mean squared distance of two records, so this makes it one.
         height = root(Fraction(2 * n * n, differing) / _squared_steps(counts.size))
-        return cls(counts.size, (total * height / n).tolist(), height)
+        others = n - int(counts.max())
+        return cls(counts.size, (total * height / n).tolist(), height, others)
 
     @property
     def varies(self) -> bool:

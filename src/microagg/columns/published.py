@@ -14,6 +14,7 @@ from microagg.aggregation.proximity import proximity_centroids
 from microagg.base.groups import Partition
 from microagg.columns.coded import Coded
 from microagg.columns.digits import rounded
+from microagg.columns.kinds.date import nearest_firsts
 from microagg.measure.dominance import largest_shares
 from microagg.measure.interval import TOO_CLOSE, satisfaction, transparent_disclosure
 from microagg.measure.statistics import paired
@@ -60,6 +61,8 @@ def centres_of(
         centres[~empty] = column.traits.centre(
             np.ascontiguousarray(values), labels, int((~empty).sum()), weights
         )
+    if column.monthly:
+        centres = nearest_firsts(centres)
     if not column.whole:
         places = decimals.get(column.name) if isinstance(decimals, Mapping) else decimals
         if places is None and proximity is None:

@@ -5,6 +5,7 @@ some have an order. Having no value, or NaN, is one value more, below all others
 """
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from microagg.base.errors import InputError
 from microagg.columns.kinds import kinds_of_text
 from microagg.columns.text import is_text, read_text, without_views
 from microagg.measure.anonymity import AmongAll, summed_by
@@ -29,17 +31,41 @@ _LOOKED_AT_FIRST = 1000
 class ObservedSecret:
     """What a confidential column can be read as, seen part by part."""
 
-    def __init__(self, name: str, column_type: pa.DataType, origin: Origin) -> None:
-        self.name, self._origin = name, origin
-        empty = plain(without_views(pa.nulls(0, column_type)))
+    def __init__(
+        self,
+        name: str,
+        column_type: pa.DataType,
+        origin: Origin,
+        kind: str | None = None,
+        order: tuple[str, ...] | None = None,
+    ) -> None:
+        """kind, order: what was declared, of which only an order, or that there is none, counts."""
+        self.name, self._origin, self._order = name, origin, order
+        self._nominal = kind in ("nominal", "boolean")
+        # Categories that bring their order along.
+        self._ranked = (
+            pa.types.is_dictionary(column_type)
+            and column_type.ordered
+            and is_text(column_type.value_type)
+            and kind in (None, "ordinal")
+            and order is None
+        )
+        # A dictionary may list what nobody has, which a release is not to know.
+        self._shown: set[str] = set()
+        empty = pa.nulls(0, pa.string() if order or self._ranked else column_type)
+        empty = plain(without_views(empty))
         self._type = pa.string() if pa.types.is_null(empty.type) else empty.type
         # Text is read as the first of these that takes all of it.
         types = [each for kind in kinds_of_text() for each in kind.read_as]
-        self._left = types if is_text(empty.type) else []
+        self._left = types if is_text(empty.type) and not (order or self._ranked) else []
         self._empty = True
 
     def add(self, part: pa.Array) -> None:
         """Take the next part."""
+        if self._ranked:
+            part = without_views(part)
+            self._same_order(tuple(part.dictionary.to_pylist()))
+            self._shown |= set(part.dictionary.take(part.indices.unique().drop_null()).to_pylist())
         if not self._left:
             return
         entries = self._origin.readable(plain(without_views(part)))
@@ -52,6 +78,10 @@ class ObservedSecret:
         """Take what somebody else saw of other parts."""
         self._left = [each for each in self._left if each in other._left]
         self._empty &= other._empty
+        self._ranked &= other._ranked
+        self._shown |= other._shown
+        if self._ranked and other._order is not None:
+            self._same_order(other._order)
 
     def secret(self, origin: Origin) -> "Secret | None":
         """How the column is read, now that every part was seen; None if it cannot be counted.
@@ -59,21 +89,55 @@ class ObservedSecret:
         origin: of the release, for that of the input may hold more than a release shows.
         """
         kind = self._type if self._empty or not self._left else self._left[0]
-        return Secret(self.name, kind, origin) if _is_counted(kind) else None
+        order = self._order if self._ranked or not self._left else None
+        if self._ranked and order is not None:
+            order = tuple(level for level in order if level in self._shown)
+        secret = Secret(self.name, kind, origin, self._nominal, order)
+        return secret if _is_counted(kind) else None
+
+    def _same_order(self, order: tuple[str, ...]) -> None:
+        """Parts of a column have one order, or none."""
+        self._ranked &= self._order in (None, order)
+        self._order = order if self._ranked else None
 
 
 @dataclass(frozen=True, eq=False)
 class Secret:
-    """How a confidential column is read, in whatever part and file its entries come."""
+    """How a confidential column is read, in whatever part and file its entries come.
+
+    nominal: somebody says that its values have no order; order: of its categories, lowest first.
+    """
 
     name: str
     type: pa.DataType
     origin: Origin
+    nominal: bool = False
+    order: tuple[str, ...] | None = None
 
     @property
     def ordered(self) -> bool:
         """Whether its values have an order."""
+        if self.order is not None or self.nominal:
+            return not self.nominal
         return self.is_number and not pa.types.is_boolean(self.type)
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether its values are numbers that have differences."""
+        kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+        return any(is_it(self.type) for is_it in kinds)
+
+    def sorted(self, texts: Sequence[bytes]) -> NDArray[np.int64]:
+        """Which of different texts is the lowest, the next, ..."""
+        if self.order is None:
+            return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+        places = {category.encode(): place for place, category in enumerate(self.order)}
+        if not places.keys() >= set(texts):
+            raise InputError(
+                f"orders lists the categories of {self.name!r}, but the column has others; list "
+                "all of them, lowest first"
+            )
+        return np.argsort([places[each] for each in texts]).astype(np.int64)
 
     @property
     def is_number(self) -> bool:
@@ -164,7 +228,10 @@ def counted_at_once(secret: Secret, entries: pa.Array) -> tuple[AmongAll, NDArra
         words, there = np.unique(present.to_numpy(), return_inverse=True)
     else:
         encoded = present.dictionary_encode()
-        order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+        if secret.order is None:
+            order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+        else:
+            order = secret.sorted(encoded.dictionary.to_pylist())
         there = np.argsort(order)[encoded.indices.to_numpy()]
         if secret.is_number:
             words = encoded.dictionary.to_numpy()[order]
@@ -203,6 +270,7 @@ def _among_all(
         secret.ordered,
         lambda: np.concatenate([[np.nan] * gap, secret.numbers(words)]),
         room,
+        missing > 0,
     )
 
 
@@ -260,8 +328,7 @@ class SeenValues:
             self._words, self._counts = self._merged()
         counts = self._counts
         if not self.secret.is_number:
-            texts = list(self._texts)
-            order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+            order = self.secret.sorted(list(self._texts))
             self._ranks, counts = np.argsort(order), counts[order]
         return _among_all(self.secret, counts, self._missing, self._words, self._room)
 

@@ -1,7 +1,7 @@
 """One cell: its records in, what they publish out. Every engine ships this function to the data."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,16 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
 from microagg.columns.coded import Coded
 from microagg.columns.published import centres_of, shares_of
+from microagg.engine.demanded import Values
 from microagg.engine.plan import Plan
 from microagg.grouping.constraints import How, given_groups, partition_units
+from microagg.measure.exposure import Exposure
 
 Orders = dict[str, NDArray[np.int32]] | None
 # The label of each record's group, from points and k.
 Given = Callable[[NDArray[np.float64], int], ArrayLike] | None
+# All values of columns that something is demanded of, and the ranks of some records.
+Demanded = tuple[Values, NDArray[np.int64]] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,7 @@ class Block:
         columns without means.
     strata: the stratum that each group publishes, where groups cross strata; speakers: a record of
         each group that is in it.
+    exposures: what groups of k alone, before they kept more, gave away of demanded columns.
     """
 
     groups: Partition
@@ -36,6 +41,7 @@ class Block:
     shares: list[NDArray[np.float64] | None]
     strata: NDArray[np.int64] | None = None
     speakers: NDArray[np.int64] | None = None
+    exposures: dict[str, Exposure] = field(default_factory=dict)
 
     def published(
         self, place: int, part: slice = slice(None)
@@ -67,15 +73,19 @@ def group_cell(
     strata: NDArray[np.int64] | None = None,
     weights: NDArray[np.float64] | None = None,
     entities: NDArray[np.int64] | None = None,
+    households: NDArray[np.int64] | None = None,
     advance: Advance = silent,
     orders: Orders = None,
     given: Given = None,
+    demanded: Demanded = None,
 ) -> Block:
     """Group the records of one cell, k units or more, in the order of their rows.
 
-    columns: the quasi-identifiers as `plan.code` gives them; strata, entities: of each record, if
-        there are; orders: lines that methods put these records in, kept from one k to the next;
-        given: what makes groups of points, in the place of the plan's method.
+    columns: the quasi-identifiers as `plan.code` gives them; strata, entities, households: of each
+        record, if there are; orders: lines that methods put these records in, kept from
+        one k to the next; given: what makes groups of points, in the place of the plan's method;
+        demanded: all values of columns that something is demanded of, and the ranks of these
+        records.
 
     The same records in the same order give the same groups, wherever this runs: lots are drawn from
     the recipe's seed and the number of the cell.
@@ -83,6 +93,10 @@ def group_cell(
     # Rows of an entity stay together, so its cell is one piece.
     rows = columns[0].values.size
     pieces = plan.pieces(rows) if entities is None else [slice(0, rows)]
+    if households is not None and any(
+        np.unique(households[part]).size < plan.recipe.k for part in pieces
+    ):
+        pieces = [slice(0, rows)]
     blocks = []
     for number, part in enumerate(pieces):
         whole = len(pieces) == 1
@@ -94,9 +108,11 @@ def group_cell(
                 None if strata is None else strata[part],
                 None if weights is None else weights[part],
                 entities,
+                None if households is None else households[part],
                 advance if whole else silent,
                 orders if whole else None,
                 given,
+                demanded,
             )
         )
         advance((number + 1) / len(pieces))
@@ -110,15 +126,20 @@ def _group_piece(
     strata: NDArray[np.int64] | None,
     weights: NDArray[np.float64] | None,
     entities: NDArray[np.int64] | None,
+    households: NDArray[np.int64] | None,
     advance: Advance,
     orders: Orders,
     given: Given,
+    demanded: Demanded,
 ) -> Block:
     recipe = plan.recipe
-    points, merged, entities = plan.place(columns), _codes(plan.merged(strata)), _codes(entities)
+    points, merged = plan.place(columns), _codes(plan.merged(strata))
+    entities, households = _codes(entities), _codes(households)
+    plain: list[NDArray[np.int64]] = []
     seed = int(np.random.SeedSequence([recipe.seed, *piece]).generate_state(1)[0])
     if given is not None:
-        grouped = given_groups(given(points, recipe.k), len(points), recipe.k, merged, entities)
+        labels = given(points, recipe.k)
+        grouped = given_groups(labels, len(points), recipe.k, merged, entities, households)
     else:
         grouped = partition_units(
             points,
@@ -126,19 +147,26 @@ def _group_piece(
             How(plan.method, seed, plan.options, recipe.refine),
             strata=merged,
             entities=entities,
+            households=households,
+            demands=() if demanded is None else demanded[0].demands(demanded[1], columns, weights),
             advance=advance,
             orders=orders,
+            mixed=plan.mixed(columns, points),
+            before=plain.append,
         )
+    exposures = {}
+    if demanded is not None and plain:
+        exposures = demanded[0].exposures(plain[0], demanded[1])
     found = [centres_of(column, grouped, weights, recipe.decimals) for column in columns]
     centres, empty = ([each[place] for each in found] for place in (0, 1))
     shares = [shares_of(column, grouped.labels, weights, entities) for column in columns]
     if strata is None or not plan.crossed:
-        return Block(grouped, centres, empty, shares)
+        return Block(grouped, centres, empty, shares, exposures=exposures)
     published = modes(strata, grouped.labels, grouped.n_groups, None)
     inside = np.flatnonzero(strata == published[grouped.labels])[::-1]
     speakers = np.empty(grouped.n_groups, np.int64)
     speakers[grouped.labels[inside]] = inside
-    return Block(grouped, centres, empty, shares, published, speakers)
+    return Block(grouped, centres, empty, shares, published, speakers, exposures)
 
 
 def joined(blocks: Sequence[Block]) -> Block:

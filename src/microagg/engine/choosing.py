@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from microagg.base.errors import InputError, OptionError
+from microagg.base.memory import addresses_left, available_memory
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
+from microagg.base.texts import size
 from microagg.engine.block import Given
 from microagg.engine.plan import CELL_ROWS, Plan
 from microagg.engine.protocol import Engine, refuse_bound, refuse_in_parts
 from microagg.grouping.methods import GIVEN
-from microagg.kernels.memory import available_memory
 from microagg.table.opening import STANDARD_STREAM, open_table
 from microagg.table.streams import estimated_size, open_stream
 
@@ -92,6 +93,7 @@ def choose_engine(
 ) -> Engine:
     """Open a table where it is to be protected; given: what makes its groups, if somebody does."""
     chosen = where.settled(table)
+    _refuse_beyond_limits(table, chosen)
     if given is not None and (chosen != "memory" or recipe.refine or recipe.cell_rows):
         raise OptionError(
             f"{GIVEN} are of a whole table in memory, as they are: leave out engine, refine and "
@@ -120,6 +122,20 @@ def choose_engine(
     stream = open_stream(table, reading, typed=typed, advance=advance)
     work = None if where.work is None else Path(where.work)
     return Disk(stream, recipe, work, resume=where.resume, allowed=where.allowed)
+
+
+def _refuse_beyond_limits(table: Any, chosen: str) -> None:
+    """Refuse a table that the limits of this process do not hold: libraries may not survive it."""
+    left = addresses_left()
+    if left is None or chosen != "memory" or not isinstance(table, str | os.PathLike):
+        return
+    needed = memory_for_table(estimated_size(table) or 0)
+    if needed > left:
+        raise OptionError(
+            f"in memory this takes about {needed / 1e9:.1f} GB, but this process may use "
+            f"{left / 1e9:.1f} GB more (ulimit -v or -d); say engine=disk to work on it in parts, "
+            "or raise the limit"
+        )
 
 
 def memory_for_table(size: int) -> float:
@@ -166,15 +182,7 @@ def bytes_of(memory: int | str) -> int:
     """A number of bytes, or a text such as "4GB" or "500 MB"."""
     if isinstance(memory, int) and not isinstance(memory, bool):
         return memory
-    text = str(memory).strip().upper().removesuffix("B")
-    unit = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.get(text[-1:], 1)
-    number = text.rstrip("KMGT").strip()
-    try:
-        return int(float(number) * unit)
-    except (ValueError, OverflowError):
-        raise OptionError(
-            f"memory must be a size such as 4GB or 500MB, but {str(memory)!r:.30} arrived"
-        ) from None
+    return size(str(memory), "memory")
 
 
 def _is_of_spark(table: Any) -> bool:

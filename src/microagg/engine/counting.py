@@ -51,23 +51,23 @@ class Counting:
         self._among_all: list[AmongAll] | None = None
 
     def coded(
-        self, batches: Iterable[pa.RecordBatch], names: Sequence[str]
+        self, batches: Iterable[pa.RecordBatch], names: Sequence[str], beside: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Some columns as they are, and the values to count as whole numbers."""
+        """Some columns as they are, and the values to count as whole numbers; others behind."""
         for batch in batches:
             columns = [batch.column(name) for name in names]
             for values in self.seen:
                 entries = values.secret.entries(batch.column(values.secret.name))
                 missing = entries.is_null().to_numpy(zero_copy_only=False)
                 columns.append(pa.array(values.add(entries), mask=missing))
-            yield pa.RecordBatch.from_arrays(columns, [*names, *self.values])
+            columns += [batch.column(name) for name in beside]
+            yield pa.RecordBatch.from_arrays(columns, [*names, *self.values, *beside])
 
     def through(self, parts: Iterable[WholeClasses]) -> Iterator[WholeClasses]:
         """Count classes on their way; the first comes when all values were seen."""
         for part in parts:
-            for place, (codes, missing) in enumerate(
-                zip(part.values.T, part.missing.T, strict=True)
-            ):
+            for place in range(len(self.seen)):
+                codes, missing = part.values[:, place], part.missing[:, place]
                 self.add(place, part.labels, codes, missing, part.weights)
             yield part
 

@@ -15,14 +15,24 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode, encode
+from microagg.columns.households import Households
 from microagg.columns.published import Kept, Proximity, centres_of, kept_distances, to_digits
-from microagg.engine.block import Block, Given, group_cell
+from microagg.columns.secrets import Secret
+from microagg.engine.block import Block, Demanded, Given, group_cell
 from microagg.engine.cells import rows_by_cell
 from microagg.engine.counting import Counting, Counts, Wanted
+from microagg.engine.demanded import values_at_once
+from microagg.engine.lacking import Judge, Lacking
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
-from microagg.engine.survey import Survey, grouped_columns, surveyed_columns, weights_of
+from microagg.engine.survey import (
+    Survey,
+    grouped_columns,
+    households_of,
+    surveyed_columns,
+    weights_of,
+)
 from microagg.grouping.constraints import check_entities_within, entity_points
 from microagg.kernels.shuffling import shuffled_order
 from microagg.kernels.threads import run_all
@@ -33,19 +43,21 @@ from microagg.table.ordering import reordered
 from microagg.table.writing import ReadBack, draft_in_database, write_file
 
 _PLACED_AT_ONCE = 1 << 17
+_More = tuple[NDArray | None, NDArray | None, NDArray | None, NDArray | None]
 
 
 @dataclass(eq=False)
 class _Released:
     """What is left once records were published; nothing of the original.
 
+    owners: whose record each is, where k counts entities or households.
     rows: the numbers that the rows had there. shuffled: data are in the order that is written.
     """
 
     data: Any
     partition: Partition
     counted: tuple[str, ...]
-    entities: NDArray[np.int64] | None
+    owners: NDArray[np.int64] | None
     rows: NDArray[np.int64]
     shuffled: bool = False
 
@@ -103,15 +115,24 @@ class Memory:
         advance(1.0)
         return survey
 
-    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+    def count(
+        self, plan: Plan, advance: Advance, secrets: Sequence[Secret] = ()
+    ) -> tuple[NDArray[np.int64], Judge | None]:
         """How many units each leaf has."""
         original = self._held
         original.leaves = leaves = original.leaf_of(plan, advance)
+        judge = original.judged(plan, secrets)
         if leaves is None:
             count = self.rows if original.first_rows is None else original.first_rows.size
-            return np.array([count])
+            return np.array([count]), judge
         units = leaves if original.first_rows is None else leaves[original.first_rows]
-        return np.bincount(units[units != DROPPED], minlength=plan.leaves)
+        stays = units != DROPPED
+        counts = np.bincount(units[stays], minlength=plan.leaves)
+        if original.households is None:
+            return counts, judge
+        households = Households()
+        households.add(units[stays], original.households[stays])
+        return households.where_enough(counts, plan.recipe.k), judge
 
     def publish(
         self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
@@ -129,7 +150,10 @@ class Memory:
             rows = rows_of[cell]
             before, more = original.part(plan, rows)
             orders = original.orders_of(rows) if self._shares else None
-            block = group_cell(plan, cell, before, *more, advance_cell, orders, self._given)
+            demanded = original.demanded_of(rows)
+            block = group_cell(
+                plan, cell, before, *more, advance_cell, orders, self._given, demanded
+            )
             blocks[cell] = block
             if not moved:
                 profiles[cell].add(plan, rows, before, block)
@@ -172,14 +196,14 @@ class Memory:
             frame = Frame(self.data)
             names = dict.fromkeys([*released.counted, *(each.name for each in wanted.columns)])
             table = pa.table([frame.column(name) for name in names], list(names))
-            classes, counts = _counted(table, released.counted, released.entities, wanted)
+            classes, counts = _counted(table, released.counted, released.owners, wanted)
             return Recount(classes, counts=counts)
         if not draft.complete:
             return Recount(None, False, draft.same, draft.sha256)
-        entities = released.entities
-        if entities is not None and self._order is not None:
-            entities = entities[self._shuffled]
-        classes, counts = _counted(draft.table, released.counted, entities, wanted)
+        owners = released.owners
+        if owners is not None and self._order is not None:
+            owners = owners[self._shuffled]
+        classes, counts = _counted(draft.table, released.counted, owners, wanted)
         advance(1.0)
         return Recount(classes, True, draft.same, draft.sha256, counts)
 
@@ -212,10 +236,10 @@ class Memory:
 
 
 def _counted(
-    table: pa.Table, names: Sequence[str], entities: NDArray[np.int64] | None, wanted: Wanted
+    table: pa.Table, names: Sequence[str], owners: NDArray[np.int64] | None, wanted: Wanted
 ) -> tuple[Classes, Counts]:
     counting = Counting(wanted)
-    return classes_by(counting.whole(table, names), entities), counting.found
+    return classes_by(counting.whole(table, names), owners), counting.found
 
 
 @contextmanager
@@ -235,12 +259,14 @@ class _Original:
         self.source, self.recipe = source, recipe
         self.seen = _seen(source, recipe)
         self.entities = _entities(source, recipe)
+        self.households = households_of(recipe, self.seen, source.origin)
         self.first_rows = None
         self.leaves: NDArray[np.int64] | None = None
         self._columns: list[Coded] | None = None
         self._weights = None if recipe.weights is None else weights_of(recipe, self.seen)
         self._orders: dict[str, NDArray[np.int32]] = {}
         self._strata: NDArray[np.int64] | None = None
+        self._demanded: Demanded = None
         if self.entities is not None:
             self.first_rows = np.unique(self.entities, return_index=True)[1]
             if recipe.within:
@@ -256,11 +282,37 @@ class _Original:
 
     def rows_of_cells(self, plan: Plan) -> Sequence[NDArray[np.int64]]:
         """The rows of each cell, in order."""
-        if self.leaves is None:
-            return [np.arange(self.seen.num_rows)]
-        assert plan.cell_of is not None
-        cells = np.where(self.leaves == DROPPED, DROPPED, plan.cell_of[self.leaves])
-        return rows_by_cell(cells, plan.n_cells)
+        numbers = np.arange(self.seen.num_rows)
+        if plan.n_cells == 1 and self.leaves is None:
+            return [numbers]
+        leaves = np.zeros_like(numbers) if self.leaves is None else self.leaves
+        # An entity is dealt as a whole.
+        if self.entities is not None and self.first_rows is not None:
+            numbers = self.first_rows[self.entities]
+        return rows_by_cell(plan.cells_of(leaves, numbers), plan.n_cells)
+
+    def judged(self, plan: Plan, secrets: Sequence[Secret]) -> Judge | None:
+        """Who judges whether leaves can keep demands, all values ranked; None without demands."""
+        self._demanded = None
+        if not plan.demanding:
+            return None
+        leaves = self.leaves
+        if leaves is None:
+            leaves = np.zeros(self.seen.num_rows, np.int64)
+        values, ranks = values_at_once(plan.recipe, secrets, self.seen, leaves != DROPPED)
+        self._demanded = values, ranks
+        lacking = Lacking(values, plan.means)
+        columns = self.columns(plan) if plan.means else ()
+        return lacking.judge(
+            lacking.counted(leaves, plan.leaves, ranks, columns, self._weights, self.entities)
+        )
+
+    def demanded_of(self, rows: NDArray[np.int64]) -> Demanded:
+        """What is demanded of some records."""
+        if self._demanded is None:
+            return None
+        values, ranks = self._demanded
+        return values, ranks[rows]
 
     def leaf_of(self, plan: Plan, advance: Advance) -> NDArray[np.int64] | None:
         """The leaf of every record, those of an entity in one; None where there is one leaf."""
@@ -285,16 +337,14 @@ class _Original:
             advance(min(1.0, (start + _PLACED_AT_ONCE) / rows))
         return leaves
 
-    def part(
-        self, plan: Plan, rows: NDArray[np.int64]
-    ) -> tuple[list[Coded], tuple[NDArray | None, NDArray | None, NDArray | None]]:
-        """Some records: their columns; their strata, weights and entities."""
+    def part(self, plan: Plan, rows: NDArray[np.int64]) -> tuple[list[Coded], _More]:
+        """Some records: their columns; their strata, weights, entities and households."""
         columns = self.columns(plan)
         if rows.size < self.seen.num_rows:
             columns = [column.rows(rows) for column in columns]
-        more = (self._strata, self._weights, self.entities)
-        strata, weights, entities = (None if each is None else each[rows] for each in more)
-        return columns, (strata, weights, entities)
+        more = (self._strata, self._weights, self.entities, self.households)
+        strata, weights, *owners = (None if each is None else each[rows] for each in more)
+        return columns, (strata, weights, owners[0], owners[1])
 
     def orders_of(self, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int32]] | None:
         """The lines that methods have put all records in; None for some of them."""
@@ -357,12 +407,14 @@ class _Original:
         for name in self.recipe.rounded:
             column = to_digits(self.source.frame.column(name), self.recipe.weight_digits)
             replaced[name] = column if stays is None else column.filter(pa.array(stays))
-        entities = self.entities
+        owners = self.entities
+        if self.households is not None:
+            owners = np.unique(self.households, return_inverse=True)[1]
         return _Released(
             self.source.frame.rebuild(replaced, stays, self.recipe),
             Partition(labels, self.recipe.k, plan.called),
             plan.counted,
-            entities if entities is None or stays is None else entities[stays],
+            owners if owners is None or stays is None else owners[stays],
             np.arange(self.seen.num_rows) if stays is None else np.flatnonzero(stays),
         )
 
@@ -403,7 +455,7 @@ def _moved(
     starts = np.cumsum([0, *(block.groups.n_groups for block in blocks)])
     labels = [block.groups.labels + start for block, start in zip(blocks, starts[:-1], strict=True)]
     groups = Partition(np.concatenate(labels), plan.recipe.k, plan.called)
-    columns, (_, weights, _) = original.part(plan, rows)
+    columns, (_, weights, _, _) = original.part(plan, rows)
     centres, empty, kept = [], [], []
     for column in columns:
         proximity = original.proximity(column.name, rows)

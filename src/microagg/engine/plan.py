@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,9 +23,14 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded
 from microagg.columns.coding import Coding
+from microagg.columns.points import Scores
+from microagg.engine.demanded import demanded_secrets
+from microagg.engine.lacking import Judge
+from microagg.engine.sample import row_hashes
 from microagg.engine.strata import Strata
 from microagg.engine.survey import Survey, bad_weights, piece
 from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
+from microagg.grouping.method import Mixed
 from microagg.grouping.methods import resolve
 
 # Enough that the borders of cells cost little, few enough that a cell is quickly done.
@@ -47,6 +53,8 @@ class Plan:
     strata_leaf: for each stratum the leaf that it is in, whole, with others; or -2 - t if tree t
         divides it.
     cell_of: the cell of each leaf, once leaves were counted and small ones merged.
+    dealt: among how many cells the rows of each leaf are dealt by lot, from cell_of on; None where
+        nothing is demanded. Cells that keep demands only together grow too large for one.
     """
 
     recipe: Recipe
@@ -66,6 +74,7 @@ class Plan:
     small: int = 0
     moved: int = 0
     cell_of: NDArray[np.int64] | None = None
+    dealt: NDArray[np.int64] | None = None
 
     @property
     def width(self) -> int:
@@ -85,7 +94,24 @@ class Plan:
     @property
     def n_cells(self) -> int:
         """How many cells there are; none before leaves were counted."""
-        return 0 if self.cell_of is None else int(self.cell_of.max()) + 1
+        if self.cell_of is None:
+            return 0
+        more = 1 if self.dealt is None else self.dealt
+        return int((self.cell_of + more).max())
+
+    @property
+    def demanding(self) -> bool:
+        """Whether groups are to keep more than k."""
+        return bool(self.recipe.demands or self.recipe.dominance)
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """The columns whose means nobody may dominate."""
+        return tuple(
+            coding.name
+            for coding in self.codings
+            if coding.name in self.recipe.dominance and coding.categories is None
+        )
 
     @property
     def dropped(self) -> int:
@@ -118,6 +144,32 @@ class Plan:
             start += coding.width
         return points
 
+    def mixed(self, columns: Sequence[Coded], points: NDArray[np.float64]) -> Mixed | None:
+        """What records that stand there lose, as it is reported: each column alike, or by weight.
+
+        None where there are no categories without an order: points tell all there is to lose.
+        """
+        numbers, codes, prices = [], [], []
+        start = 0
+        for coding, column in zip(self.codings, columns, strict=True):
+            if isinstance(coding.place, Scores):
+                numbers.append(points[:, start].copy())
+                if column.missing is not None:
+                    numbers[-1][column.missing] = np.nan
+            elif coding.place.varies:
+                codes.append(column.values.astype(np.int32))
+                if column.missing is not None:
+                    codes[-1][column.missing] = -1
+                weight = self.recipe.attribute_weights.get(coding.name, 1.0)
+                prices.append(weight**2 * coding.rows / coding.place.others)
+            start += coding.width
+        if not codes:
+            return None
+        told = np.empty((len(points), len(numbers)))
+        for place, each in enumerate(numbers):
+            told[:, place] = each
+        return Mixed(told, np.column_stack(codes), np.array(prices))
+
     def strata_of(self, part: pa.RecordBatch | pa.Table) -> NDArray[np.int64] | None:
         """The stratum of each row; None where there are no strata."""
         if self.strata is None:
@@ -143,24 +195,49 @@ class Plan:
             leaves[rows] = self.first_leaf[number] + assign(self.trees[number], points[rows])
         return leaves
 
+    def cells_of(self, leaves: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cell of each record by its leaf and number; DROPPED for records that are left out."""
+        assert self.cell_of is not None
+        cells = np.where(leaves == DROPPED, DROPPED, self.cell_of[leaves])
+        if self.dealt is not None and (self.dealt > 1).any():
+            among = np.where(leaves == DROPPED, 1, self.dealt[leaves])
+            cells += (row_hashes(rows) % among.astype(np.uint64)).astype(np.int64)
+        return cells
+
     def pieces(self, rows: int) -> list[slice]:
         """A cell in pieces that can be worked on: one, unless equal records made it far too large.
 
         Equal records cannot be told apart by planes, and groups of them lose nothing.
         """
-        count = 1 if self.cell_rows is None else max(1, rows // (4 * self.cell_rows))
+        whole = self.cell_rows is None or self.dealt is not None
+        count = 1 if whole else max(1, rows // (4 * self.cell_rows))  # type: ignore[operator]
         borders = np.linspace(0, rows, count + 1).astype(int).tolist()
         return [slice(*borders[place : place + 2]) for place in range(count)]
 
-    def with_counts(self, counts: NDArray[np.int64]) -> Self:
-        """The plan once the records of each leaf were counted: leaves with too few are merged."""
+    def with_counts(self, counts: NDArray[np.int64], judge: Judge | None = None) -> Self:
+        """The plan once the units of each leaf were counted: leaves with too few are merged.
+
+        judge: where more is demanded than k, says which leaves can keep it.
+        """
         cell_of = np.arange(self.leaves)
         for number, tree in enumerate(self.trees):
-            first = self.first_leaf[number]
+            first = int(self.first_leaf[number])
             last = first + tree.n_cells
-            cell_of[first:last] = first + merge_small(tree, counts[first:last], self.recipe.k)
+            is_enough = None if judge is None else partial(_is_enough, judge, first)
+            merged = merge_small(tree, counts[first:last], self.recipe.k, is_enough)
+            cell_of[first:last] = first + merged
         numbered = np.unique(cell_of, return_inverse=True)[1]
-        return replace(self, cell_of=numbered)
+        if not self.demanding:
+            return replace(self, cell_of=numbered)
+        among = np.ones(int(numbered.max()) + 1, np.int64)
+        for cell in range(among.size if judge is not None and self.cell_rows is not None else 0):
+            leaves = np.flatnonzero(numbered == cell)
+            units = int(counts[leaves].sum())
+            if units >= 2 * self.cell_rows:  # type: ignore[operator]
+                needed = max(float(self.cell_rows or 1), judge.needed(leaves))  # type: ignore
+                among[cell] = max(1, int(units / needed))
+        firsts = np.cumsum(among) - among
+        return replace(self, cell_of=firsts[numbered], dealt=among[numbered])
 
     def to_json(self) -> str:
         """The plan as text; `from_json` makes the same of it to the last bit."""
@@ -188,6 +265,7 @@ class Plan:
             "small": self.small,
             "moved": self.moved,
             "cell_of": _listed(self.cell_of),
+            "dealt": _listed(self.dealt),
         }
         return json.dumps(told)
 
@@ -222,6 +300,7 @@ class Plan:
                 small=told["small"],
                 moved=told["moved"],
                 cell_of=_array(told["cell_of"]),
+                dealt=_array(told["dealt"]),
             )
         except (KeyError, TypeError, ValueError, pa.ArrowException):
             raise InputError("the saved plan is damaged; plan anew, without it") from None
@@ -234,10 +313,13 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
     recipe: that of the survey, or one that differs in k and method only.
     """
     recipe, n = recipe or survey.recipe, survey.units
-    units = "records" if recipe.entity is None else "entities"
-    if n < recipe.k:
+    units, counted = recipe.units, n
+    if survey.households is not None:
+        counted = min(n, int(survey.households.counts(1)[0]))
+    if counted < recipe.k:
         raise InputError(
-            f"k is {recipe.k}, but there are only {n} {units}; groups of k need at least k {units}"
+            f"k is {recipe.k}, but there are only {counted} {units}; groups of k need at least k "
+            f"{units}"
         )
     codings = tuple(column.coding() for column in survey.columns)
     for coding in codings:
@@ -249,10 +331,11 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
         kinds = 0 if coding.categories is None else len(coding.categories)
         if kinds > _MANY_CATEGORIES and kinds * recipe.k > n:
             raise InputError(
-                f"column {coding.name!r} has {kinds} categories for {n} {units}, fewer than k = "
+                f"column {coding.name!r} has {kinds} categories for {n} records, fewer than k = "
                 f"{recipe.k} each, so that next to nothing of it would be left; make it coarser, "
                 "such as the first digits of a code, or drop it: identifiers"
             )
+    demanded_secrets(recipe, survey.secrets(survey.origin))
     if recipe.weights is not None and survey.weight == 0.0:
         raise bad_weights(recipe.weights)
     aggregate = find_aggregate(recipe.aggregate, "aggregate")
@@ -287,7 +370,11 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
     points = plan.place(plan.code(table))
     if survey.strata is None:
         return _with_trees(plan, [_tree(points, plan, survey.rows)], None)
-    return _with_strata(plan, survey.strata.numbered(), points, table)
+    return _with_strata(plan, survey.strata.numbered(recipe.k), points, table)
+
+
+def _is_enough(judge: Judge, first: int, leaves: NDArray[np.int64]) -> bool:
+    return judge.is_enough(first + leaves)
 
 
 def _with_strata(plan: Plan, strata: Strata, points: NDArray[np.float64], sample: pa.Table) -> Plan:
@@ -295,8 +382,9 @@ def _with_strata(plan: Plan, strata: Strata, points: NDArray[np.float64], sample
     where = plan.merged(plan.strata_of(sample))
     assert plan.stratum_of is not None
     stays = plan.stratum_of >= 0
+    sizes = strata.counts if plan.recipe.household is None else strata.rows
     counts = np.bincount(
-        plan.stratum_of[stays], weights=strata.counts[stays], minlength=len(strata)
+        plan.stratum_of[stays], weights=sizes[stays], minlength=len(strata)
     ).astype(np.int64)
     trees: list[CellTree] = []
     homes, shared, held = np.full(len(strata), DROPPED), 0, 0
@@ -346,7 +434,7 @@ def _settled_strata(
     of_sample = plan.strata_of(sample)
     assert of_sample is not None
     name = " and ".join(repr(each) for each in strata.names)
-    units = "records" if recipe.entity is None else "entities"
+    units = recipe.units
     if recipe.small_strata == "error":
         raise InputError(
             f"{small} of {len(strata)} strata of {name} have fewer than k = {recipe.k} {units}; "
@@ -373,7 +461,7 @@ def _home_of_small(
 ) -> int:
     """The stratum that small ones become: one of them, or, if all together are still too small, the
     one whose sampled records lie nearest to theirs; the largest where none were sampled."""
-    if strata.counts[few].sum() >= k or few.all():
+    if strata.units_in(few) >= k or few.all():
         return int(np.flatnonzero(few)[0])
     theirs = points[few[of_sample]]
     large = np.intersect1d(np.flatnonzero(~few), of_sample)

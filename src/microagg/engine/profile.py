@@ -1,7 +1,7 @@
 """What became of a table: before and after, added up cell by cell."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -16,6 +16,7 @@ from microagg.engine.block import Block
 from microagg.engine.plan import Plan
 from microagg.engine.sample import row_hashes
 from microagg.measure.dominance import DOMINATES, Dominance
+from microagg.measure.exposure import Exposure, merged
 from microagg.measure.linkage_parts import Links
 
 LINKED = 1000
@@ -43,6 +44,7 @@ class Profile:
     figures: of centroids that keep their distance, where somebody asked, in percent: the share of
         values as far from the original as asked, by importance, and of those that somebody guesses
         who knows how the centroids were made.
+    exposures: what groups of k alone gave away of columns that more is demanded of.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Profile:
             [plan.recipe.dominance.get(coding.name, DOMINATES) for coding in plan.codings]
         )
         self.figures: dict[str, float] = {}
+        self.exposures: dict[str, Exposure] = {}
         self.links: Links | None = None
         self.linked = np.zeros(0, np.int64)
         if linked:
@@ -75,6 +78,7 @@ class Profile:
         fresh = copy.copy(self)
         fresh.tally, fresh.links = copy.deepcopy(self.tally), copy.deepcopy(self.links)
         fresh.dominance = copy.deepcopy(self.dominance)
+        fresh.exposures = {}
         fresh._places, fresh._after = [], []
         return fresh
 
@@ -88,6 +92,7 @@ class Profile:
             then = [column.rows(part) for column in before]
             self._add(rows[part], then, block.records(plan, part))
         self.dominance.add(block.shares, block.groups.n_groups)
+        self.exposures = merged(self.exposures, block.exposures)
         if self.links is not None:
             self.links.add(block.points(plan), block.groups.sizes)
 
@@ -98,10 +103,12 @@ class Profile:
         before: Sequence[Coded],
         after: Sequence[Coded],
         dominance: Dominance,
+        exposures: Mapping[str, Exposure],
     ) -> None:
-        """The same of records whose groups are not at hand; dominance: found when they were."""
+        """The same of records whose groups are not at hand; the rest was found when they were."""
         self._add(rows, before, after)
         self.dominance.merge(dominance)
+        self.exposures = merged(self.exposures, exposures)
         if self.links is not None:
             self.links.add(plan.place(after, weighted=False), np.ones(rows.size, np.int64))
 
@@ -126,6 +133,7 @@ class Profile:
         """What was added to the profile of the next cell."""
         self.tally.merge(other.tally)
         self.dominance.merge(other.dominance)
+        self.exposures = merged(self.exposures, other.exposures)
         self._places += other._places
         self._after += other._after
         if self.links is not None and other.links is not None:

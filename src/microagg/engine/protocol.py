@@ -14,7 +14,9 @@ from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
+from microagg.columns.secrets import Secret
 from microagg.engine.counting import Counts, Wanted
+from microagg.engine.lacking import Judge
 from microagg.engine.plan import Plan
 from microagg.engine.survey import Survey
 from microagg.table.classes import Classes
@@ -98,8 +100,15 @@ class Engine(Protocol):
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
 
-    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
-        """How many units each leaf of the plan has."""
+    def count(
+        self, plan: Plan, advance: Advance, secrets: Sequence[Secret] = ()
+    ) -> tuple[NDArray[np.int64], Judge | None]:
+        """How many units each leaf of the plan has, and where more is demanded than k, who judges
+        which leaves can keep it.
+
+        Where k counts households: how many records, and none where these are of fewer than k.
+        secrets: how confidential columns are read.
+        """
 
     def publish(
         self, plan: Plan, profile: "Profile", advance: Advance, order: bytes | None = None

@@ -12,6 +12,7 @@ from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import encode
 from microagg.columns.coding import Observed
+from microagg.columns.households import Households, household_codes
 from microagg.columns.secrets import ObservedSecret, Secret
 from microagg.engine.sample import SAMPLED, Sample
 from microagg.engine.strata import ObservedStrata
@@ -28,22 +29,37 @@ class Survey:
     """One look at every row, in parts: what the columns and strata are, and samples.
 
     units: what k counts: rows, or entities where the recipe names some.
+    households: the different ones, where k counts them; as many as are held.
     sample: rows with the columns that a release is made from; kept: fewer, with all that stay.
     """
 
     def __init__(
-        self, recipe: Recipe, schema: pa.Schema, sampled: int = SAMPLED, origin: Origin = _PLAIN
+        self,
+        recipe: Recipe,
+        schema: pa.Schema,
+        sampled: int = SAMPLED,
+        origin: Origin = _PLAIN,
+        held: int | None = None,
     ) -> None:
-        self.recipe = recipe
+        """held: how many households are enough to know of; all if None."""
+        self.recipe, self.origin = recipe, origin
         self.rows = self.units = 0
         self.columns = [
             Observed(name, schema.field(name).type, *declared(name, recipe, origin))
             for name in recipe.quasi_identifiers
         ]
         self.confidential = [
-            ObservedSecret(name, schema.field(name).type, origin) for name in recipe.confidential
+            ObservedSecret(
+                name,
+                schema.field(name).type,
+                origin,
+                recipe.kinds.get(name),
+                recipe.orders.get(name),
+            )
+            for name in recipe.confidential
         ]
-        self.strata = ObservedStrata(recipe.within) if recipe.within else None
+        self.strata = ObservedStrata(recipe.within, held=held) if recipe.within else None
+        self.households = None if recipe.household is None else Households(held)
         self.sample, self.kept = Sample(sampled), Sample(_KEPT)
         self.weight = 0.0
 
@@ -64,8 +80,11 @@ class Survey:
         for secret in self.confidential:
             secret.add(part.column(secret.name))
         table = pa.Table.from_batches([part])
+        codes = households_of(self.recipe, part, self.origin)
+        if self.households is not None and codes is not None:
+            self.households.add(np.zeros(codes.size, np.int64), codes)
         if self.strata is not None:
-            self.strata.add(table.select(self.recipe.within), units)
+            self.strata.add(table.select(self.recipe.within), units, codes)
         if self.recipe.weights is not None:
             self.weight += float(weights_of(self.recipe, part).sum())
         self.sample.add(table.select(grouped_columns(self.recipe)), rows)
@@ -82,6 +101,8 @@ class Survey:
             secret.merge(others)
         if self.strata is not None and other.strata is not None:
             self.strata.merge(other.strata)
+        if self.households is not None and other.households is not None:
+            self.households.merge(other.households)
         self.kept.merge(other.kept)
 
     def secrets(self, origin: Origin) -> tuple[Secret, ...]:
@@ -101,7 +122,7 @@ def declared(
 def grouped_columns(recipe: Recipe) -> list[str]:
     """The columns that grouping and figures need, each once."""
     names = [*recipe.quasi_identifiers, *recipe.within, *recipe.confidential]
-    names += [] if recipe.weights is None else [recipe.weights]
+    names += [name for name in (recipe.weights, recipe.household) if name is not None]
     return list(dict.fromkeys(names))
 
 
@@ -120,6 +141,15 @@ def weights_of(recipe: Recipe, part: pa.RecordBatch | pa.Table) -> NDArray[np.fl
     if column.missing is not None or (column.values < 0.0).any():
         raise bad_weights(recipe.weights)
     return column.values.astype(np.float64)
+
+
+def households_of(
+    recipe: Recipe, part: pa.RecordBatch | pa.Table, origin: Origin
+) -> NDArray[np.int64] | None:
+    """The household of each row as a whole number; None where k does not count them."""
+    if recipe.household is None:
+        return None
+    return household_codes(recipe.household, piece(part, recipe.household), origin)
 
 
 def bad_weights(name: str) -> InputError:

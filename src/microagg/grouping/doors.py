@@ -1,6 +1,6 @@
 """The public doors to grouping: one k, several k, one attribute at a time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ from microagg.base.arrays import as_records, as_whole_numbers, check_k, check_se
 from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent, watch
+from microagg.grouping.demands.book import Book
+from microagg.grouping.demands.keeping import keep_demands
 from microagg.grouping.divide.blocks import group_block
-from microagg.grouping.method import Groups, Task
+from microagg.grouping.method import Groups, Mixed, Task
 from microagg.grouping.methods import Resolved, resolve
 from microagg.grouping.refine.searching import refine_groups
 from microagg.grouping.sequence.univariate import optimal_univariate
@@ -64,15 +66,41 @@ def partition_points(
     refine: bool | float = False,
     advance: Advance = silent,
     orders: dict[str, NDArray[np.int32]] | None = None,
+    mixed: Mixed | None = None,
+    demands: Book | None = None,
+    before: Callable[[NDArray[np.int64]], None] | None = None,
 ) -> Partition:
     """Group points by their distances as they are; see `partition`.
 
     orders: lines that methods put these points in, kept from one k to the next.
+    mixed: what the records lose, where that is not their squared distance from the mean.
+    demands: what groups are to keep beyond k: those of a method are repaired, and those of a search
+        searched on, by distance alone. All points together keep it.
+    before: is told the groups by k alone.
     """
     job = _Job(points, standardize=False, integer=False)
     job.orders = job.orders if orders is None else orders
     chosen = resolve(method, options, job.n, job.d, k, refine=refine)
-    return job.run(chosen, check_k(k, job.n), seed, advance, refine)
+    if demands is None:
+        return job.run(chosen, check_k(k, job.n), seed, advance, refine, mixed)
+    job.demands = demands
+    found = job.run(
+        chosen, check_k(k, job.n), seed, lambda share: advance(0.5 * share), refine, mixed
+    )
+    if before is not None:
+        before(found.labels)
+    searches = chosen.method.name == "search" or refine is not False or method == "auto"
+    budget = {"time_limit": refine} if refine not in (True, False) else chosen.options
+    labels = keep_demands(
+        job.records,
+        found.labels,
+        k,
+        demands,
+        seed=seed,
+        search=budget if searches else None,
+        advance=lambda share: advance(0.5 + 0.5 * share),
+    )
+    return Partition(labels, k, found.method)
 
 
 def partition_many(
@@ -132,12 +160,31 @@ class _Job:
         self.d = self.records.shape[1]
         self.whole = _whole_records(numbers) if integer else None
         self.orders: dict[str, NDArray[np.int32]] = {}
+        self.demands: Book | None = None
 
     def run(
-        self, chosen: Resolved, k: int, seed: int, advance: Advance, refine: bool | float
+        self,
+        chosen: Resolved,
+        k: int,
+        seed: int,
+        advance: Advance,
+        refine: bool | float,
+        mixed: Mixed | None = None,
     ) -> Partition:
         rng = np.random.default_rng(check_seed(seed))
-        task = Task(self.records, k, rng, advance, self.whole, chosen.options, self.orders)
+        if chosen.method.needs and self.demands is None:
+            raise OptionError(f"method {chosen.method.name!r} needs {chosen.method.needs}")
+        task = Task(
+            self.records,
+            k,
+            rng,
+            advance,
+            self.whole,
+            chosen.options,
+            self.orders,
+            mixed,
+            self.demands,
+        )
         if k == 1:
             groups: Groups = np.arange(self.n), np.ones(self.n, np.int64)
         elif refine is False or chosen.method.one_column or self.n < 2 * k:

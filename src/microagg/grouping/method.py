@@ -4,17 +4,36 @@ import difflib
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import OptionError
 from microagg.base.progress import silent
+from microagg.grouping.demands.book import Book
 
 # More is beyond all clocks.
 MOST_SECONDS = 1e9
 Groups = tuple[NDArray[np.integer], NDArray[np.integer]]
+
+
+class Mixed(NamedTuple):
+    """What records have to lose, where groups do not publish the mean of their points.
+
+    numbers: (n, p), of which groups publish the mean; NaN where there is none, which is not lost.
+    codes: (n, q), of categories, of which groups publish the commonest; -1 where there is none.
+    prices: what a record loses whose category is not the published one, in terms of squared
+        distances of the numbers.
+    """
+
+    numbers: NDArray[np.float64]
+    codes: NDArray[np.int32]
+    prices: NDArray[np.float64]
+
+    def of(self, rows: NDArray[np.integer]) -> "Mixed":
+        """What some of the records have to lose."""
+        return Mixed(self.numbers[rows], self.codes[rows], self.prices)
 
 
 @dataclass
@@ -26,6 +45,10 @@ class Task:
     whole: the records as they came, where groups are to be centred on integers.
     options: every option of the method, checked.
     orders: what methods worked out that serves another k too.
+    mixed: what the records lose, where that is not their squared distance from the mean; who does
+        not look at it groups them by distance.
+    demands: what groups are to keep beyond k, if anything; a method may look at it, and what its
+        groups do not keep is repaired.
     """
 
     records: NDArray[np.float64]
@@ -35,6 +58,8 @@ class Task:
     whole: NDArray[np.float64] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     orders: dict[str, NDArray[np.int32]] = field(default_factory=dict)
+    mixed: Mixed | None = None
+    demands: Book | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +102,7 @@ class Method:
     integer: it can centre groups on integers.
     bounded: no group has more than 2k - 1 members.
     one_column: it takes records of a single attribute only.
+    needs: what must be demanded beyond k for it to work, in words; mostly nothing.
     choose: for a method that stands for others: which one fits n, d, k, whether centres are to
         be integers and the options given; and the options of that one.
     agree: refuses options that do not go together, or not with d attributes.
@@ -91,6 +117,7 @@ class Method:
     integer: bool = False
     bounded: bool = True
     one_column: bool = False
+    needs: str = ""
     choose: (
         Callable[[int, int, int, bool, Mapping[str, Any]], tuple[str, Mapping[str, Any]]] | None
     ) = None

@@ -29,6 +29,7 @@ _MODULES = (
     "refine.searching",
     "divide.composed",
     "sequence.univariate",
+    "demands.t_closeness",
 )
 ENTRY_POINTS = "microagg.methods"
 _registered: dict[str, Method] = {}

@@ -21,6 +21,8 @@ from typing import Any
 import numba
 from numba.core import event
 
+from microagg.kernels.watching import is_watched
+
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a function for the numbers it is given, on first use.
@@ -117,7 +119,7 @@ def seconds_compiling() -> float:
 
 
 class _Announcement(event.Listener):
-    """Tell a person at a terminal, once, why the first call takes long."""
+    """Tell a person at a terminal or a notebook, once, why the first call takes long."""
 
     def __init__(self, after_seconds: float = 1.0) -> None:
         self.after_seconds = after_seconds
@@ -160,7 +162,7 @@ class _Announcement(event.Listener):
             if self.told:
                 return
             self.told = True
-        if sys.stderr is not None and sys.stderr.isatty():
+        if is_watched():
             print("microagg: compiling kernels, first run only", file=sys.stderr, flush=True)
 
 

@@ -7,12 +7,13 @@ so it makes no difference which others it came with.
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.demands import Diversity
 from microagg.kernels.compiling import kernel
 
 
@@ -31,13 +32,14 @@ class AmongAll:
     counts: by rank, none of which is 0; having no value is one more, of the lowest rank.
     ordered: whether values have an order; ranks are only names otherwise.
     values: tells the number that each rank stands for, NaN for no value. room: gives an array of so
-    many whole numbers, which need not be in memory.
+    many whole numbers, which need not be in memory. gaps: whether some have no value.
     """
 
     counts: NDArray[np.int64]
     ordered: bool = True
     values: Callable[[], NDArray[np.float64]] | None = None
     room: Callable[[int], NDArray[np.int64]] = lambda size: np.empty(size, np.int64)
+    gaps: bool = False
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
@@ -103,6 +105,41 @@ class WithinClasses:
         shares = self.counts / self.sizes[self.groups]
         return np.exp(-np.bincount(self.groups, weights=shares * np.log(shares)))
 
+    def recursive(self, least: int) -> NDArray[np.float64]:
+        """How often the commonest value is there for each of all but the `least` - 1 commonest.
+
+        Recursive (c, l)-diversity holds for c above it; infinite with fewer than l values.
+        """
+        order = np.lexsort((-self.counts, self.groups))
+        largest = self.counts[order]
+        nth = np.arange(largest.size) - self.firsts[self.groups]
+        rest = np.bincount(self.groups, weights=np.where(nth >= least - 1, largest, 0))
+        with np.errstate(divide="ignore"):
+            return np.asarray(largest[self.firsts] / rest, np.float64)
+
+    def span(self) -> NDArray[np.float64]:
+        """From the least to the largest number of each class; 0 where there is none."""
+        numbers = self.among_all.numbers[self.ranks]
+        least = np.full(self.sizes.size, np.inf)
+        largest = np.full(self.sizes.size, -np.inf)
+        there = ~np.isnan(numbers)
+        np.minimum.at(least, self.groups[there], numbers[there])
+        np.maximum.at(largest, self.groups[there], numbers[there])
+        empty = least > largest
+        least[empty] = largest[empty] = 0.0
+        return largest - least
+
+    def similar(self, within: float) -> NDArray[np.float64]:
+        """The largest share of each class that lies within a distance of one of its numbers.
+
+        Records without a number are similar to each other, and to no others. O(n) time.
+        """
+        numbers = self.among_all.numbers[self.ranks]
+        ends = np.append(self.firsts[1:], self.counts.size)
+        most = np.zeros(self.sizes.size, np.int64)
+        _count_similar(numbers, self.counts, self.firsts, ends, within, most)
+        return np.asarray(most / self.sizes, np.float64)
+
     def distance(self) -> NDArray[np.float64]:
         """How far the distribution within each class is from that among all: t-closeness.
 
@@ -142,6 +179,26 @@ class WithinClasses:
         # Before its first value a class has nothing, and all the others have is to be moved.
         distances += summed[starts[self.firsts]] / n
         return np.clip(distances / max(1, m - 1), 0.0, 1.0)
+
+
+@kernel
+def _count_similar(numbers, counts, starts, ends, within, most):
+    """The most records of each class within a distance of one of its numbers, which ascend."""
+    for group in range(most.size):
+        low = high = starts[group]
+        inside = 0
+        for i in range(starts[group], ends[group]):
+            if np.isnan(numbers[i]):
+                most[group] = counts[i]
+                low = high = i + 1
+                continue
+            while high < ends[group] and numbers[high] - numbers[i] <= within:
+                inside += counts[high]
+                high += 1
+            while numbers[i] - numbers[low] > within:
+                inside -= counts[low]
+                low += 1
+            most[group] = max(most[group], inside)
 
 
 @kernel
@@ -284,3 +341,32 @@ class ClassCount:
 def disclosure(column: str) -> ClassCount:
     """The count of what classes give away of a column: see `Disclosure`."""
     return ClassCount("disclosure", column, Disclosure.of, Disclosure.merge)
+
+
+def diversity_count(demand: Diversity) -> ClassCount:
+    """The count that a demand of diversity is held against, a figure of every class.
+
+    distinct, entropy: l, which must not be less; recursive: c, which must be above it; range: what
+    they span; similar: the largest share, which must not be more.
+    """
+    limits = ":".join(f"{limit:g}" for limit in demand.limits)
+    figures = partial(_figures, demand)
+    return ClassCount(f"{demand.kind}:{limits}", demand.column, figures, Spread.merge)
+
+
+def _figures(demand: Diversity, within: WithinClasses) -> Spread:
+    if demand.kind == "recursive":
+        return Spread.of(within.recursive(int(demand.limits[0])))
+    if demand.kind == "similar":
+        return Spread.of(within.similar(demand.limits[0]))
+    name = "span" if demand.kind == "range" else demand.kind
+    return Spread.of(getattr(within, name)())
+
+
+def closeness_count(column: str) -> ClassCount:
+    """The count that a demand of closeness is held against: the distance of every class."""
+    return ClassCount("closeness", column, _distances, Spread.merge)
+
+
+def _distances(within: WithinClasses) -> Spread:
+    return Spread.of(within.distance())

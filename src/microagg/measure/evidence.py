@@ -12,6 +12,7 @@ from microagg.measure.anonymity import Disclosure
 from microagg.measure.dominance import Dominance
 from microagg.measure.interval import TOO_CLOSE, interval_disclosure, transparent_disclosure
 from microagg.measure.linkage import Linkage, Records, link
+from microagg.measure.models.usefulness import Learnt, Usefulness
 from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
 from microagg.measure.statistics import ByColumn, Changes, Pair, changes, release_loss
 
@@ -26,7 +27,7 @@ class Evidence:
     k, unique: the size of the smallest class of records that share their released values, and the
     records that share theirs with nobody. dominance: how much of means is one record's doing.
     confidential: what classes give away of each confidential
-    column.
+    column. useful: columns of all kinds, and the targets that models are to tell.
     distance, importance, relative: what owners ask for (see `satisfaction`). alpha: how much that
     weighed when centroids were moved, if it is known (see `transparent_disclosure`).
     sd: how close a released value may not come, in percent (see `interval_disclosure`).
@@ -40,6 +41,7 @@ class Evidence:
     unique: int | None = None
     dominance: Dominance | None = None
     confidential: Mapping[str, Disclosure] | None = None
+    useful: Usefulness | None = None
     distance: ArrayLike | None = None
     importance: ArrayLike = 1.0
     relative: bool = False
@@ -122,3 +124,34 @@ class Evidence:
         """What classes give away, for figures that need it."""
         assert self.confidential is not None
         return self.confidential
+
+    @property
+    def tables(self) -> NDArray[np.float64] | None:
+        """How far two-way tables of categories moved, if there are any."""
+        return None if self.useful is None else self.useful.tables
+
+    @property
+    def two_way(self) -> NDArray[np.float64]:
+        """The same, for figures that need it."""
+        assert self.tables is not None
+        return self.tables
+
+    @property
+    def judged_by_models(self) -> Usefulness:
+        """What models are asked, for figures that need it."""
+        assert self.useful is not None
+        return self.useful
+
+    @property
+    def numbers_told(self) -> dict[str, Learnt] | None:
+        """What models learn of targets that are numbers, if there are any."""
+        return self._told(numbers=True)
+
+    @property
+    def categories_told(self) -> dict[str, Learnt] | None:
+        """What models learn of targets that are categories, if there are any."""
+        return self._told(numbers=False)
+
+    def _told(self, *, numbers: bool) -> dict[str, Learnt] | None:
+        learnt = {} if self.useful is None else self.useful.learnt
+        return {name: each for name, each in learnt.items() if each.number == numbers} or None

@@ -1,44 +1,22 @@
-"""Every figure a release is judged by: what it means, and how it is computed."""
+"""Every figure a release is judged by: what it means, and how it is computed.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+Those of a table before anything is done to it are in `risk/figures.py`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from math import inf
 from operator import attrgetter
-from typing import Literal
+from typing import Any
 
 from microagg.measure.dominance import DOMINATES
 from microagg.measure.evidence import Evidence
-from microagg.measure.interval import interval_disclosure, satisfaction
-from microagg.measure.statistics import eigenvalue_distance, il1s
-
-Value = float | list[float] | dict[str, float]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What a figure is called, what it means, and how it is computed.
-
-    compute: one number; or a list, an entry a numeric column; or one by each confidential column.
-    range: the least and the largest value. Of a change that has a sign, the lower is the one
-    nearer to 0.
-    needs: the fields of the evidence without which it cannot be computed.
-    of_sample: whether a sample of the records tells what it is of all. Not so where it depends on
-    the number of records, as linkage: in a sample everybody is easier to find. Nor for losses and
-    for changes of a column, which are sums over all records and not to be guessed.
-    """
-
-    name: str
-    title: str
-    formula: str
-    description: str
-    compute: Callable[[Evidence], Value]
-    group: Literal["risk", "utility", "satisfaction"]
-    better: Literal["lower", "higher"] = "lower"
-    unit: Literal["percent", "records", "values", ""] = "percent"
-    range: tuple[float, float] = (0.0, 100.0)
-    needs: tuple[str, ...] = ("numbers",)
-    of_sample: bool = False
+from microagg.measure.figure import Figure as Figure
+from microagg.measure.figure import Value
+from microagg.measure.interval import TOO_CLOSE, interval_disclosure, satisfaction
+from microagg.measure.models.figures import LIKENESS, MODELS
+from microagg.measure.statistics import eigenvalue_distance, il1s, kolmogorov_smirnov
 
 
 def _satisfaction(evidence: Evidence) -> float:
@@ -65,7 +43,7 @@ FIGURES: tuple[Figure, ...] = (
     ),
     _risk(
         "unique_records",
-        "Unique records",
+        "Sample uniques",
         "#{i : nobody shares the class of i}",
         "How many records share their released values with nobody.",
         attrgetter("unique"),
@@ -75,7 +53,7 @@ FIGURES: tuple[Figure, ...] = (
     ),
     _risk(
         "linkage",
-        "Linkage",
+        "Record linkage",
         "DLD = 100 #{i : i = i'} / n, i' the released record nearest to original i",
         "Records that an intruder who knows the originals links to themselves; ties go to the "
         "first. Of a class of equal records one at most, so 100 / k at most: that no one is "
@@ -85,7 +63,7 @@ FIGURES: tuple[Figure, ...] = (
     ),
     _risk(
         "expected_linkage",
-        "Expected linkage",
+        "Expected record linkage",
         "100 / n sum over i among its nearest of 1 / number of nearest",
         "Records that an intruder who knows the originals links to themselves, choosing at random "
         "among equally near ones.",
@@ -105,7 +83,7 @@ FIGURES: tuple[Figure, ...] = (
         "interval",
         "Interval disclosure",
         "SDID = 100 #{|x - x'| <= sd sigma} / cells",
-        "Values released within a few percent of a standard deviation of the original.",
+        f"Values released within {TOO_CLOSE:g} % of a standard deviation of the original.",
         lambda evidence: evidence.interval.total,
         of_sample=True,
     ),
@@ -142,7 +120,7 @@ FIGURES: tuple[Figure, ...] = (
         "range_interval",
         "Range interval disclosure",
         "100 #{|x - x'| <= sd (max x - min x)} / cells",
-        "Values released within a few percent of the column's range of the original.",
+        f"Values released within {TOO_CLOSE:g} % of the column's range of the original.",
         lambda evidence: interval_disclosure(evidence.pair, evidence.sd, "range").total,
         of_sample=True,
     ),
@@ -150,7 +128,7 @@ FIGURES: tuple[Figure, ...] = (
         "rank_interval",
         "Rank interval disclosure",
         "100 #{|rank x - rank x'| <= sd n} / cells",
-        "Values released within a few percent of all ranks of the original.",
+        f"Values released within {TOO_CLOSE:g} % of all ranks of the original.",
         lambda evidence: interval_disclosure(evidence.pair, evidence.sd, "rank").total,
         of_sample=True,
     ),
@@ -173,7 +151,7 @@ FIGURES: tuple[Figure, ...] = (
     ),
     _risk(
         "diversity",
-        "Diversity",
+        "Diversity (distinct l-diversity)",
         "min over classes of the number of different values of a confidential column",
         "The least number of different values among records that share their released values, no "
         "value being one of them; 1 means that a whole class shares one.",
@@ -187,7 +165,7 @@ FIGURES: tuple[Figure, ...] = (
     ),
     _risk(
         "closeness",
-        "Closeness",
+        "Closeness (t-closeness)",
         "max over classes of the distance between the distributions of a confidential column in "
         "the class and among all",
         "How far the distribution in the most unusual class is from that among all: 0 is as among "
@@ -275,6 +253,7 @@ FIGURES: tuple[Figure, ...] = (
         lambda evidence: evidence.changes.correlations,
         unit="",
         range=(0.0, 2.0),
+        of_pairs=True,
         of_sample=True,
     ),
     _utility(
@@ -285,6 +264,7 @@ FIGURES: tuple[Figure, ...] = (
         lambda evidence: evidence.changes.largest_correlation,
         unit="",
         range=(0.0, 2.0),
+        of_pairs=True,
         of_sample=True,
     ),
     _utility(
@@ -296,6 +276,23 @@ FIGURES: tuple[Figure, ...] = (
         range=(0.0, inf),
         of_sample=True,
     ),
+    _utility(
+        "kolmogorov_smirnov",
+        "Kolmogorov-Smirnov distance",
+        "KS = mean over columns of 100 max over v of |F'(v) - F(v)|",
+        "How far the distribution of a column of numbers moved where it moved most.",
+        lambda evidence: kolmogorov_smirnov(evidence.pair).total,
+        of_sample=True,
+    ),
+    _utility(
+        "kolmogorov_smirnov_attributes",
+        "Kolmogorov-Smirnov distance by column",
+        "KS of each column",
+        "The same distance, column by column.",
+        lambda evidence: list(kolmogorov_smirnov(evidence.pair).attributes),
+        of_sample=True,
+    ),
+    *LIKENESS,
     _utility(
         "probabilistic_loss",
         "Probabilistic loss",
@@ -310,6 +307,7 @@ FIGURES: tuple[Figure, ...] = (
             f"mean over {each} of 100 (2 Phi(|T' - T| / sqrt(Var T)) - 1)",
             f"The part of PIL that is due to {part}.",
             attrgetter(f"probabilistic_loss.{part}"),
+            of_pairs=each == "pairs of columns",
         )
         for part, each in (
             ("quantiles", "columns and q = 5, ..., 95 %"),
@@ -326,6 +324,7 @@ FIGURES: tuple[Figure, ...] = (
         "Risk and loss in one figure.",
         lambda evidence: evidence.scoring_index,
     ),
+    *MODELS,
     Figure(
         "satisfaction",
         "Satisfaction",
@@ -339,7 +338,7 @@ FIGURES: tuple[Figure, ...] = (
 )
 
 
-def judge(evidence: Evidence, figures: Iterable[Figure] = FIGURES) -> dict[str, Value]:
+def judge(evidence: Any, figures: Iterable[Figure] = FIGURES) -> dict[str, Value]:
     """Every figure whose needs the evidence meets, by its name."""
     return {
         figure.name: figure.compute(evidence)
@@ -348,21 +347,27 @@ def judge(evidence: Evidence, figures: Iterable[Figure] = FIGURES) -> dict[str, 
     }
 
 
-def shown(values: Mapping[str, Value]) -> list[tuple[Figure, str]]:
+def shown(
+    values: Mapping[str, Value], figures: Iterable[Figure] = FIGURES
+) -> list[tuple[Figure, str]]:
     """What a person reads of figures by their names: each figure with its value as text.
 
-    A figure of confidential columns comes once for each of them, which its title names; lists,
-    which have an entry a numeric column, are left to where columns are shown.
+    A figure of confidential columns or targets comes once for each, which its title names; lists,
+    which have an entry a numeric column, are left to where columns are shown. What wants two
+    columns of numbers is said not to be measured where there is one.
     """
-    rows = []
-    for figure in FIGURES:
+    rows, by_column = [], values.get("loss_attributes")
+    one_column = isinstance(by_column, list) and len(by_column) == 1
+    for figure in figures:
         value = values.get(figure.name)
         if isinstance(value, dict):
             for column, one in value.items():
                 titled = replace(figure, title=f"{figure.title} of {column}")
                 rows.append((titled, _text(one, figure.unit)))
         elif isinstance(value, int | float):
-            rows.append((figure, _text(value, figure.unit)))
+            unmeasured = one_column and figure.of_pairs
+            text = "not measured: one numeric column" if unmeasured else _text(value, figure.unit)
+            rows.append((figure, text))
     return rows
 
 

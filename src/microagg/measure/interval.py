@@ -82,8 +82,23 @@ def transparent_disclosure(
     distance * |C|. Whichever is right most often counts, in each column. 0 to 100; lower is better,
     and never below `interval_disclosure`. O(n d) time.
     """
+    asked = (distance, importance, alpha)
+    told = transparent_guesses(pair, width, *asked, relative=relative)
+    return pair.by_column([100.0 * float(each.mean()) for each in told])
+
+
+def transparent_guesses(
+    pair: Pair,
+    width: float,
+    distance: ArrayLike,
+    importance: ArrayLike,
+    alpha: float,
+    *,
+    relative: bool = False,
+) -> list[NDArray[np.bool_]]:
+    """For each column that varies, whose values his best guess tells; as above."""
     asked, weights = _cells(distance, "distance", pair), _cells(importance, "importance", pair)
-    shares = np.zeros(pair.columns.size)
+    told = []
     for a, column in enumerate(pair.columns):
         z, y = (lines[a] for lines in pair.scores)
         square = asked[:, column] ** 2
@@ -99,8 +114,9 @@ def transparent_disclosure(
         low, high = (np.where(np.isfinite(each), each, y) for each in (low, high))
         nearer = np.abs(low) < np.abs(high)
         guesses = (y, low, high, np.where(nearer, low, high), np.where(nearer, high, low))
-        shares[a] = max(float((np.abs(z - each) <= width / 100.0).mean()) for each in guesses)
-    return pair.by_column(100.0 * shares)
+        right = [np.abs(z - each) <= width / 100.0 for each in guesses]
+        told.append(max(right, key=np.count_nonzero))
+    return told
 
 
 def satisfaction(

@@ -11,13 +11,16 @@ from microagg.base.progress import Advance, silent
 from microagg.base.showing import Rows, Showing
 from microagg.columns.coded import Coded
 from microagg.columns.published import shares_of
-from microagg.columns.space import in_one_space
+from microagg.columns.space import compared, in_one_space
 from microagg.engine.counting import Counts
 from microagg.measure.anonymity import Disclosure
+from microagg.measure.attacks.attack import Earlier, Finding, Scene
+from microagg.measure.attacks.registry import try_attacks
 from microagg.measure.change import category_loss, numeric_loss, share_changed
 from microagg.measure.dominance import DOMINATES, Dominance
 from microagg.measure.evidence import Evidence
 from microagg.measure.figures import FIGURES, Figure, judge, shown
+from microagg.measure.models.usefulness import Learnt, Usefulness
 from microagg.measure.statistics import Pair, paired
 from microagg.table.classes import Classes
 from microagg.table.opening import check_columns
@@ -31,6 +34,7 @@ class Assessment(Showing):
     their values in them. figures: by the names of `microagg.measure.figures`; those that compare
     numbers are of `judged_columns`, over the `judged` records that have all these values before and
     after. linked_columns: what an intruder knows of the `linked` records that are looked for.
+    attacks: what an intruder still finds; models: what models learn of each target, if asked for.
     confidential: what classes give away of each confidential column, in full. The last seven are
     counted on the release itself, on all of it.
     """
@@ -47,6 +51,8 @@ class Assessment(Showing):
     linked_columns: tuple[str, ...]
     figures: dict[str, Any]
     notes: tuple[str, ...] = ()
+    attacks: tuple[Finding, ...] = ()
+    models: dict[str, Learnt] = field(default_factory=dict)
     k_found: int = 0
     unique: int = 0
     classes: int = 0
@@ -116,6 +122,8 @@ class Assessment(Showing):
             "judged": {"records": self.judged, "columns": list(self.judged_columns)},
             "linked": {"records": self.linked, "columns": list(self.linked_columns)},
             "confidential": self.confidential,
+            "attacks": [each.to_dict() for each in self.attacks],
+            "models": [each.to_dict() for each in self.models.values()],
             "notes": list(self.notes),
         }
 
@@ -129,8 +137,28 @@ def _note(column: str, disclosed: Disclosure) -> str | None:
     )
 
 
+Pairs = Sequence[tuple[Coded, Coded]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Asked:
+    """What is asked of a release beyond the figures that all have: attacks on it, models of it.
+
+    confidential: secret columns before and after; others: those that are only told by models.
+    earlier: an earlier release of the same people. targets: the columns that models are to tell.
+    most: of more records models see a sample.
+    """
+
+    attacks: bool = False
+    earlier: Earlier | None = None
+    targets: Sequence[str] = ()
+    confidential: Pairs = ()
+    others: Pairs = ()
+    most: int = 50_000
+
+
 def measure(
-    pairs: Sequence[tuple[Coded, Coded]],
+    pairs: Pairs,
     *,
     rows_original: int,
     rows_released: int,
@@ -144,13 +172,15 @@ def measure(
     relative: bool = False,
     alpha: float | None = None,
     figures: Sequence[Figure] = FIGURES,
+    asked: Asked | None = None,
     advance: Advance = silent,
     notes: tuple[str, ...] = (),
 ) -> Assessment:
     """Every figure of columns before and after, row by row; see also `Assessment.counted`.
 
-    labels: the class of each record. losses, changes: by column, if they were computed before.
-    known: the columns that records are linked by; all if not given. figures: those wanted.
+    labels: the class of each record, which attacks need. losses, changes: by column, if they were
+    computed before. known: the columns that records are linked by; all if not given. figures: those
+    wanted. asked: what else is.
     """
     if losses is None:
         losses = {after.name: _loss(before, after) for before, after in pairs}
@@ -163,18 +193,35 @@ def measure(
     by = tuple(name for name in columns if known is None or name in known)
     links = any("records" in figure.needs for figure in figures)
     rows = pairs[0][1].values.size
+    asked = asked or Asked()
+    more = [compared(*pair) for pair in asked.confidential] if asked.attacks else []
+    useful, sampled = _useful(pairs, asked, rows)
     evidence = Evidence(
         numbers=numbers,
         complete=complete,
         points=in_one_space([pair for pair in pairs if pair[1].name in by]) if links else None,
         dominance=None if labels is None else _dominance(pairs, labels),
+        useful=useful,
         distance=distance,
         importance=importance,
         relative=relative,
         alpha=alpha,
         sd=sd,
-        advance=advance,
+        advance=_until(advance, 0.0, 0.5) if asked.attacks else advance,
     )
+    found = judge(evidence, figures)
+    attacks: list[Finding] = []
+    if asked.attacks and labels is not None:
+        scene = Scene(
+            evidence=evidence,
+            columns=[compared(*pair) for pair in pairs],
+            known=by,
+            labels=labels,
+            confidential=more,
+            earlier=asked.earlier,
+            advance=_until(advance, 0.5, 1.0),
+        )
+        attacks = try_attacks(scene)
     return Assessment(
         columns=columns,
         rows_original=rows_original,
@@ -186,9 +233,47 @@ def measure(
         judged_columns=tuple(names),
         linked=rows if links else 0,
         linked_columns=by,
-        figures=judge(evidence, figures),
-        notes=(*notes, *_scope(numbers, names, len(columns), rows, by if links else ())),
+        figures=found,
+        notes=(
+            *notes,
+            *_scope(numbers, names, len(columns), rows, by if links else ()),
+            *sampled,
+            *(_attacked(sd, bool(more)) if attacks else ()),
+        ),
+        attacks=tuple(attacks),
+        models={} if useful is None else useful.learnt,
     )
+
+
+def _until(advance: Advance, first: float, last: float) -> Advance:
+    """Tell the share done of a part of the work."""
+    return lambda share: advance(first + share * (last - first))
+
+
+def _useful(pairs: Pairs, asked: Asked, rows: int) -> tuple[Usefulness | None, list[str]]:
+    """The columns that models see, if any are asked for, and how many records if not all."""
+    if not asked.targets:
+        return None, []
+    columns = [compared(*pair) for pair in (*pairs, *asked.confidential, *asked.others)]
+    notes = []
+    if rows > asked.most:
+        chosen = np.sort(np.random.default_rng(0).permutation(rows)[: asked.most])
+        columns = [column.rows(chosen) for column in columns]
+        notes.append(
+            f"Models, the propensity score and two-way tables are of a sample of {asked.most} of "
+            f"the {rows} records."
+        )
+    return Usefulness(columns=columns, targets=asked.targets), notes
+
+
+def _attacked(sd: float, secrets: bool) -> Iterator[str]:
+    """What attacks count as a disclosure, and what was not tried."""
+    yield (
+        f"In attacks a number is disclosed by a guess within {sd:g} % of a deviation, a category "
+        "by the right one."
+    )
+    if not secrets:
+        yield "No confidential column was named, so it was not tried what classes tell of them."
 
 
 def linkage_note(records: str, columns: Sequence[str]) -> str:
@@ -209,7 +294,7 @@ def _scope(
         )
 
 
-def _dominance(pairs: Sequence[tuple[Coded, Coded]], labels: NDArray[np.int64]) -> Dominance | None:
+def _dominance(pairs: Pairs, labels: NDArray[np.int64]) -> Dominance | None:
     """By the classes of the release; weights are not known here. None if there are no means."""
     shares = [shares_of(before, labels) for before, _ in pairs]
     if all(share is None for share in shares):
@@ -229,7 +314,7 @@ def _changed(before: Coded, after: Coded) -> float:
 
 
 def _complete_numbers(
-    pairs: Sequence[tuple[Coded, Coded]],
+    pairs: Pairs,
 ) -> tuple[list[str], Pair | None, NDArray[np.bool_] | None]:
     """The columns that have distances; before and after, of the records that have all values, and
     which these are."""

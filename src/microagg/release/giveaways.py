@@ -33,7 +33,8 @@ def giveaways(plan: Plan, sample: pa.Table, origin: Origin) -> list[str]:
     O(p q m log m) time for p protected and q other columns of m records; memory for a few columns.
     """
     protected = plan.code(sample)
-    names = [name for name in sample.column_names if name not in plan.recipe.quasi_identifiers]
+    apart = (*plan.recipe.quasi_identifiers, *plan.recipe.identifiers)
+    names = [name for name in sample.column_names if name not in apart]
     columns = (understood(name, sample[name].combine_chunks(), origin) for name in names)
     kept = [column for column in columns if column is not None]
     notes = [

@@ -4,7 +4,7 @@ A table of up to `MEASURED` records is judged as a whole: the sample holds all o
 the sample is judged, the same wherever the release was made.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from microagg.columns.summary import attribute, correlations, understood
 from microagg.columns.told import Attribute, Correlations
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile, Sampled
+from microagg.measure.exposure import Exposure
 from microagg.measure.figures import FIGURES
 from microagg.release.assessment import Assessment, linkage_note, measure
 from microagg.table.opening import Origin
@@ -24,12 +25,16 @@ MEASURED = 100_000
 
 @dataclass(frozen=True)
 class Shown:
-    """The columns and how they go together: before and after, and by the release alone."""
+    """The columns and how they go together: before and after, and by the release alone.
+
+    exposures: what groups of k alone gave away of columns that more is demanded of.
+    """
 
     attributes: tuple[Attribute, ...]
     correlations: Correlations | None
     public_attributes: tuple[Attribute, ...]
     public_correlations: Correlations | None
+    exposures: dict[str, Exposure] = field(default_factory=dict)
 
 
 def shown(plan: Plan, sample: pa.Table, profile: Profile, origin: Origin) -> Shown:
@@ -51,6 +56,7 @@ def shown(plan: Plan, sample: pa.Table, profile: Profile, origin: Origin) -> Sho
         tally.correlations(public=False),
         (*public, *alone),
         together,
+        profile.exposures,
     )
 
 

@@ -111,6 +111,12 @@ def public_notes(recipe: Recipe) -> tuple[str, ...]:
         )
     if recipe.entity is not None and recipe.entity not in recipe.identifiers:
         notes.append(f"{recipe.entity}, which says to whom a row belongs, stays in the release.")
+    if recipe.household is not None and recipe.household not in recipe.identifiers:
+        notes.append(
+            f"{recipe.household} stays in the release and tells who lives with whom: whoever knows "
+            "several members of a household may find all of it. Drop it as an identifier, unless "
+            "it is needed."
+        )
     return tuple(notes)
 
 

@@ -11,7 +11,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import watch
 from microagg.base.record import Record
 from microagg.base.showing import Rows, Showing
-from microagg.engine.counting import Wanted
+from microagg.engine.counting import Counts, Wanted
 from microagg.engine.plan import Plan
 from microagg.engine.protocol import Engine, Recount
 from microagg.release.assessment import Assessment
@@ -35,7 +35,8 @@ class Release(Showing):
     recipe: the settings it was made with.
     engine: where it was made: memory, disk or spark. What is published does not depend on it.
     counted: the columns in which at least k records share each combination of values.
-    shown: what pages show of its columns.
+    shown: what pages show of its columns. before: how many records of the original shared their
+    values, of all or of a sample of many; None if risk was not measured.
 
     On disk it needs room until it is closed, or until nobody holds it any more; on Spark until it
     is closed: use it in a `with` statement, or call `close`. What was written stays.
@@ -50,12 +51,14 @@ class Release(Showing):
         assessment: Assessment | None,
         wanted: Wanted,
         progress: bool | None = None,
+        before: Classes | None = None,
     ) -> None:
         """record: as it is before anything is written; wanted: what is counted on the release."""
         self.recipe, self.counted, self.shown = plan.recipe, plan.counted, shown
         self._engine, self._record, self._progress = engine, record, progress
         self._assessment, self._wanted = assessment, wanted
         self._recount: Recount | None = None
+        self.before = before
 
     def __enter__(self) -> Self:
         return self
@@ -114,6 +117,13 @@ class Release(Showing):
                 self._recount = self._engine.recount(None, self._wanted, advance)
         assert self._recount.classes is not None
         return self._recount.classes
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted of confidential columns on the classes of the release."""
+        assert self.classes is not None
+        assert self._recount is not None
+        return self._recount.counts
 
     @property
     def certificate(self) -> Certificate:
@@ -181,15 +191,16 @@ class Release(Showing):
         self._recount = recount
         return certified
 
-    def report(self, path: str | os.PathLike[str], *, public: bool = False) -> None:
+    def report(self, path: str | os.PathLike[str], *, public: bool = False, name: str = "") -> None:
         """Write the report, one HTML file.
 
-        public: show nothing but what the release itself shows.
+        public: show nothing but what the release itself shows. name: what the table is called, if
+        not like its file.
         """
         from microagg.release.telling import story_of
         from microagg.report.page import write
 
-        write(story_of(self, public=public), Path(path))
+        write(story_of(self, public=public, name=name), Path(path))
 
     def close(self) -> None:
         """Let go of what it holds outside of memory; what was written stays."""
@@ -214,7 +225,7 @@ class Release(Showing):
             made=record.made,
             recipe=recipe.public(),
             method=record.method,
-            counts="records" if recipe.entity is None else "entities",
+            counts=recipe.units,
             k_asked=recipe.k,
             **sizes,
             rows_released=record.rows_released,

@@ -10,6 +10,8 @@ from microagg.columns.kinds import find
 from microagg.columns.told import Attribute
 from microagg.grouping.methods import GIVEN
 from microagg.measure.figures import FIGURES, Figure
+from microagg.release.beyond import beyond, beyond_sentence
+from microagg.release.risks import risks_of
 from microagg.report.story import Story
 
 # So many columns are named in a sentence.
@@ -19,8 +21,12 @@ if TYPE_CHECKING:
     from microagg.release.release import Release
 
 
-def story_of(release: "Release", *, public: bool) -> Story:
-    """What the report says; a public one only what the release itself and its certificate show."""
+def story_of(release: "Release", *, public: bool, name: str = "") -> Story:
+    """What the report says; a public one only what the release itself and its certificate show.
+
+    name: what the table is called, if not like its file.
+    """
+    name = name or release.origin.name
     certificate, recipe = release.certificate, release.recipe
     classes, shown = release.classes, release.shown
     attributes = shown.public_attributes if public else shown.attributes
@@ -28,9 +34,10 @@ def story_of(release: "Release", *, public: bool) -> Story:
     units = certificate.counts
     measured_notes = () if release.assessment is None else release.assessment.notes
     return Story(
-        title=release.origin.name if not public else "Protected release",
+        title=name if not public else "Protected release",
         public=public,
         verdict=certificate.passed,
+        verdict_title=f"k-anonymity {'verified' if certificate.passed else 'NOT verified'}",
         verdict_sentence=(
             f"Every combination of protected values is shared by at least {certificate.k_found} "
             f"{units}; {certificate.k_asked} are required."
@@ -42,16 +49,24 @@ def story_of(release: "Release", *, public: bool) -> Story:
         done=_done(release, public),
         roles=_roles(release, attributes),
         group_sizes=tuple(zip(classes.sizes.tolist(), classes.times.tolist(), strict=True)),
+        beyond=beyond(release, public=public),
+        beyond_sentence=beyond_sentence(release) if recipe.demands else "",
         figures=() if public else _figures(release),
+        risk=risks_of(
+            None if public else release.before, classes, recipe.k, release.record.rows_read
+        ),
         attributes=attributes,
         correlations=together,
         notes=certificate.notes if public else (*release.record.notes, *measured_notes),
         certificate=_certificate_rows(release, public),
         recipe=recipe.to_toml(public=public),
-        reproduce="" if public or recipe.method == GIVEN else _command(release),
+        reproduce="" if public or recipe.method == GIVEN else _command(release, name),
         software=f"microagg {certificate.version}",
         made=certificate.made,
     )
+
+
+_ONE = {"records": "record", "entities": "entity", "households": "household"}
 
 
 def _guarantee(release: "Release") -> tuple[str, ...]:
@@ -59,11 +74,13 @@ def _guarantee(release: "Release") -> tuple[str, ...]:
     units = certificate.counts
     columns = ", ".join(recipe.quasi_identifiers)
     others = certificate.k_found - 1
+    if recipe.household is not None:
+        units = "different households"
     first = (
         f"Somebody who knows a person's {columns} finds at least {certificate.k_found} {units} "
         f"with the same values here, and cannot tell which one is meant: k-anonymity with k = "
-        f"{certificate.k_found}. Each {units.removesuffix('s').replace('entitie', 'entity')} hides "
-        f"among at least {others} others."
+        f"{certificate.k_found}. Each {_ONE[certificate.counts]} hides among at least {others} "
+        "others."
     )
     second = (
         "This was counted again on the release itself after it was written, not taken from the "
@@ -89,10 +106,13 @@ def _limits(release: "Release", public: bool) -> tuple[str, ...]:
             f"Recognise people by what was kept as it is ({some}), if he knows it: the promise is "
             f"about {', '.join(release.counted)} alone."
         )
-    limits.append(
-        "Learn what all records of a class share: it hides who is who, not a confidential value "
-        "that a whole class has."
-    )
+    unguarded = [name for name in kept if name not in recipe.demanded]
+    if unguarded or not recipe.demanded:
+        of_these = f" of {', '.join(unguarded[:_NAMED])}" if recipe.demanded else ""
+        limits.append(
+            "Learn what all records of a class share: it hides who is who, not a confidential "
+            f"value{of_these} that a whole class has."
+        )
     figures = {} if public or assessment is None else assessment.figures
     if "class_linkage" in figures:
         limits.append(
@@ -106,7 +126,13 @@ def _limits(release: "Release", public: bool) -> tuple[str, ...]:
     )
     if recipe.row_order == "kept":
         limits.append("Use the order of the rows, which is that of the input.")
-    if recipe.entity is None:
+    if recipe.household is not None:
+        limits.append(
+            "Put the members of a household together, where he knows several of them and the "
+            "release shows who lives with whom: each member hides among other households, not the "
+            "household as a whole."
+        )
+    elif recipe.entity is None:
         limits.append("Count on people with several records: each record counts for itself.")
     return tuple(limits)
 
@@ -189,7 +215,11 @@ def _roles(
     named = {name for name, _, _ in rows}
     for name in release.certificate.columns:
         if name not in named:
-            role = {recipe.weights: "weights", recipe.entity: "entity"}.get(name, "other")
+            role = {
+                recipe.weights: "weights",
+                recipe.entity: "entity",
+                recipe.household: "household",
+            }.get(name, "other")
             role = "stratum" if name in recipe.within else role
             rows.append((name, role, "kept as it is"))
     return tuple(rows)
@@ -223,8 +253,7 @@ def _certificate_rows(release: "Release", public: bool) -> tuple[tuple[str, str]
     return tuple(rows)
 
 
-def _command(release: "Release") -> str:
-    name = release.origin.name
+def _command(release: "Release", name: str) -> str:
     record = ("--record", "record.json") if release.recipe.row_order == "shuffled" else ()
     return command(
         *("microagg", "protect", name, "--recipe", "recipe.toml", "--engine", release.engine),

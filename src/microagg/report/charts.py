@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from microagg.columns.told import Bar, Correlations, Pair
-from microagg.report.numbers import difference, number, round_ticks
+from microagg.report.numbers import difference, number, percent, round_ticks
 from microagg.report.svg import Svg, drawing, element, shorten, text
 
 WIDTH = 290.0
@@ -18,8 +18,17 @@ _MOST_SIZES = 12
 _TO = "\N{EN DASH}"
 
 
-def histogram(name: str, bars: Sequence[Bar], dates: bool = False) -> Svg:
-    """Bins as areas; `dates` are labelled by their bars' labels instead of round numbers."""
+def histogram(
+    name: str,
+    bars: Sequence[Bar],
+    dates: bool = False,
+    limit: tuple[float, str] | None = None,
+    what: str = "records",
+) -> Svg:
+    """Bins as areas; `dates` are labelled by their bars' labels instead of round numbers.
+
+    limit: where a line stands, on the axis of bins that have ends, and its words.
+    """
     left, right, top, base = 2.0, WIDTH - 2.0, 18.0, 112.0
     edges = _edges(bars)
     # Areas stand for counts; bins equally wide, the usual case, are as high as their counts.
@@ -45,10 +54,32 @@ def histogram(name: str, bars: Sequence[Bar], dates: bool = False) -> Svg:
     if len(before) == len(bars):
         marks.append(element("path", d=_outline(places, tops(before), base), class_="before"))
     marks.append(_rule(left, right, base))
+    marks += _limit_line(bars, limit, left, right, top, base)
     for share, words in _ticks(bars, dates):
         anchor = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
         marks.append(text(left + (right - left) * share, base + 15, words, anchor))
-    return drawing(WIDTH, base + 20, name, _histogram_in_words(bars), *marks)
+    return drawing(WIDTH, base + 20, name, _histogram_in_words(bars, what), *marks)
+
+
+def _limit_line(
+    bars: Sequence[Bar],
+    limit: tuple[float, str] | None,
+    left: float,
+    right: float,
+    top: float,
+    base: float,
+) -> list[Svg]:
+    """A line that must not be crossed, with its words on the side where there is room."""
+    ends = _ends(bars)
+    if limit is None or not ends:
+        return []
+    share = (limit[0] - ends[0][0]) / (ends[-1][1] - ends[0][0])
+    if not 0.0 <= share <= 1.0:
+        return []
+    x = left + (right - left) * share
+    late = share > 0.6
+    words = text(x + (-4 if late else 4), top - 6, limit[1], "end" if late else "start")
+    return [element("line", x1=x, x2=x, y1=top - 14, y2=base, class_="limit"), words]
 
 
 def category_bars(name: str, bars: Sequence[Bar]) -> Svg:
@@ -104,6 +135,33 @@ def group_sizes(sizes: Sequence[tuple[int, int]]) -> Svg:
     return drawing(width, base + 38, "Sizes of the groups", words, *marks, most=1.1)
 
 
+def risk_bars(bars: Sequence[tuple[str, float | None, float]]) -> Svg:
+    """How many share their values with how many, before beside after, in percent of the records."""
+    top, base, left = 20.0, 122.0, 2.0
+    told = any(before is not None for _, before, _ in bars)
+    thick, step = 42.0, 104.0 if told else 62.0
+    most = max(1.0, *(max(before or 0.0, after) for _, before, after in bars))
+    marks, words = [], []
+    for place, (label, before, after) in enumerate(bars):
+        x = left + step * place
+        middle = x + (step - 20.0) / 2
+        shown = [(after, "after")] if before is None else [(before, "before"), (after, "after")]
+        for share, class_ in shown:
+            tall = (base - top) * share / most
+            if share:
+                marks.append(_bar(x + 2, base - tall, thick - 4, tall, class_))
+            strong = "tick strong" if share else "tick faint"
+            marks.append(text(x + thick / 2, base - tall - 5, percent(share), "middle", strong))
+            x += thick
+        marks.append(text(middle, base + 15, label, "middle"))
+        was = "" if before is None else f", before {percent(before)}"
+        words.append(f"{label}: {percent(after)}{was}")
+    width = left + step * len(bars) - 20.0
+    marks.append(_rule(left, width, base))
+    marks.append(text(left, base + 33, "records that share their values", class_="tick faint"))
+    return drawing(width + 2, base + 38, "Risk", "; ".join(words), *marks, most=1.3)
+
+
 def heat_cells(correlations: Correlations) -> Svg:
     """A triangle of cells, darker where a correlation moved (or, untold, where it is strong).
 
@@ -120,7 +178,7 @@ def heat_cells(correlations: Correlations) -> Svg:
             if pair is not None:
                 marks.append(_cell(pair, first + cell * column, cell * row, cell - 1))
         y = cell * (row + 0.5) + 0.35 * size
-        style = {"class_": "strong", "style": f"font-size: {size:.1f}px"}
+        style: dict[str, str | float] = {"class_": "strong", "font_size": size}
         marks.append(
             element("text", shorten(name, 24), x=first - 6, y=y, text_anchor="end", **style)
         )
@@ -237,12 +295,13 @@ def _ranges(sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
     return list(ranges.items())
 
 
-def _histogram_in_words(bars: Sequence[Bar]) -> str:
+def _histogram_in_words(bars: Sequence[Bar], what: str) -> str:
     tallest = max(bars, key=lambda bar: bar.after)
     words = f"Histogram of {len(bars)} bins: first {bars[0].label}, last {bars[-1].label}. "
-    words += f"In the release the fullest is {tallest.label} with {number(tallest.after)} records"
+    words += f"In the release the fullest is {tallest.label} with {number(tallest.after)} {what}"
     if tallest.before is not None:
-        words += f", where the original has {number(tallest.before)}"
+        other = "the original has" if what == "records" else "k alone has"
+        words += f", where {other} {number(tallest.before)}"
     return words + "."
 
 

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ class Choice:
 
     risk: percent of records that an intruder who knows the originals is expected to link to
     themselves. groups: the equivalence classes of what is published. method is the one used where
-    "auto" was asked. scoring_index: None where no column has distances.
+    "auto" was asked. scoring_index: None where no column has distances. plain_loss: the information
+    loss with k alone, where more is demanded; costs: what each demand alone adds to it, in points.
     """
 
     asked: str
@@ -33,6 +34,8 @@ class Choice:
     risk: float
     scoring_index: float | None
     seconds: float
+    plain_loss: float | None = None
+    costs: dict[str, float] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

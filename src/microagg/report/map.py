@@ -1,6 +1,6 @@
 """The map of risk and loss: which ways to protect a table are worth considering."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from microagg.report.comparison import Choice
@@ -28,11 +28,15 @@ _AROUND = (
 Box = tuple[float, float, float, float]
 
 
-def risk_utility_map(points: Sequence[Choice], recommended: Choice | None = None) -> Svg:
+def risk_utility_map(
+    points: Sequence[Choice],
+    recommended: Choice | None = None,
+    link: Callable[[Choice], str] | None = None,
+) -> Svg:
     """Each choice at its loss (across) and risk (up): the nearer the lower left corner the better.
 
     Points that no other beats are filled; one method's points are joined in the order of k. Labels
-    that find no free place are left out: the table has them all.
+    that find no free place are left out: the table has them all. link: where a point leads to.
     """
     most_loss = _room(point.place[0] for point in points)
     most_risk = _room(point.place[1] for point in points)
@@ -58,7 +62,12 @@ def risk_utility_map(points: Sequence[Choice], recommended: Choice | None = None
         loss, risk = map(number, point.place)
         told = element("title", f"{point.label}: {_RISK} {risk}, {_LOSS} {loss}")
         kind = "point best" if point in best else "point"
-        marks.append(element("circle", told, cx=x, cy=y, r=4.5, class_=kind))
+        mark = element("circle", told, cx=x, cy=y, r=4.5, class_=kind)
+        if link is not None:
+            # The point is small; what can be hit need not be.
+            hit = element("circle", cx=x, cy=y, r=13, class_="hit")
+            mark = element("a", mark, hit, href=link(point), aria_label=point.label)
+        marks.append(mark)
         strong = "tick map-label strong" if point in best else "tick map-label"
         labels += _label(x, y, shorten(point.label, 28), strong, taken)
     names = ", ".join(point.label for point in sorted(best, key=lambda point: point.place))

@@ -25,9 +25,11 @@ _FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # The sections of a release's page in their order; one without content is left out. Each has a
 # template of its own, named like its anchor.
 _SECTIONS: tuple[tuple[str, str, Callable[[Story], Any]], ...] = (
+    ("risk", "Risk", lambda story: story.risk),
     ("guarantee", "What is guaranteed", lambda story: story.guarantee or story.limits),
     ("done", "What was done", lambda story: story.done or story.roles),
     ("groups", "The groups", lambda story: story.group_sizes),
+    ("beyond", "Beyond k: confidential columns", lambda story: story.beyond),
     ("measures", "Risk and usefulness, measured", lambda story: story.figures),
     ("columns", "Column by column", lambda story: story.attributes),
     ("correlations", "Relations between columns", lambda story: story.correlations),
@@ -39,8 +41,13 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Story], Any]], ...] = (
 
 def render(story: Story) -> str:
     """The page of a release."""
-    sections = [(anchor, heading) for anchor, heading, told in _SECTIONS if told(story)]
-    return _fill("release.html", page=story, sections=sections)
+    return _fill("release.html", page=story, sections=_sections(story))
+
+
+def render_parts(story: Story) -> tuple[Svg, Svg]:
+    """The verdict and all else of the page of a release, as parts of a page of somebody else."""
+    told = {"page": story, "sections": _sections(story)}
+    return Svg(_fill("verdict.html", **told)), Svg(_fill("sections.html", **told))
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -57,6 +64,10 @@ def write(page: Story | Comparison, path: Path | str) -> None:
     text = render(page) if isinstance(page, Story) else render_comparison(page)
     with whole_file(Path(path)) as stream:
         stream.write(text)
+
+
+def _sections(story: Story) -> list[tuple[str, str]]:
+    return [(anchor, heading) for anchor, heading, told in _SECTIONS if told(story)]
 
 
 def _column_chart(attribute: Attribute) -> Svg | None:
@@ -102,6 +113,8 @@ def _environment() -> "Environment":
         column_chart=_column_chart,
         kind_named=find,
         group_sizes=charts.group_sizes,
+        risk_bars=charts.risk_bars,
+        histogram=charts.histogram,
         heat_cells=charts.heat_cells,
         risk_utility_map=risk_utility_map,
         software=f"microagg {microagg.__version__}",

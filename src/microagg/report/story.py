@@ -7,8 +7,49 @@ told; `None` stands for what is not known or not to be told.
 from dataclasses import dataclass
 
 from microagg.base.errors import OptionError
-from microagg.columns.told import Attribute, Correlations
+from microagg.columns.told import Attribute, Bar, Correlations
 from microagg.measure.figures import Figure
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Risk before and after.
+
+    bars: (how many share their values, percent of the records before, after); figures: (label,
+    before, after); before is None where it is not to be told. note: what they are counted on, if
+    not on all records.
+    """
+
+    bars: tuple[tuple[str, float | None, float], ...]
+    figures: tuple[tuple[str, str | None, str], ...]
+    note: str = ""
+
+    @property
+    def tells_the_original(self) -> bool:
+        """Whether anything here could not be computed from the release alone."""
+        return any(before is not None for _, before, _ in (*self.bars, *self.figures))
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What classes keep of a confidential column beyond k.
+
+    promises: (what was asked, what was found). values: how many classes have how many different
+    values; distances: how far they are from all records, 0 to 1; before: with k alone. least,
+    farthest: the limits that were asked for, if they were.
+    """
+
+    name: str
+    promises: tuple[tuple[str, str], ...]
+    values: tuple[Bar, ...] = ()
+    distances: tuple[Bar, ...] = ()
+    least: float | None = None
+    farthest: float | None = None
+
+    @property
+    def tells_before(self) -> bool:
+        """Whether something is told that the release does not show."""
+        return any(bar.before is not None for bar in (*self.values, *self.distances))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +61,9 @@ class Story:
     facts: (label, key number); numbers are formatted by the page, text is kept as it is.
     guarantee, limits, notes: paragraphs; done: what was done, step by step.
     roles: (column, role, treatment); certificate: (label, value); group_sizes: (records in a group,
-    groups of that size); figures: each with its value. recipe is TOML, reproduce a command.
+    groups of that size); risk: before and after; beyond: what is kept of confidential columns,
+    beyond the sentence of that promise; figures: each with its value. recipe is TOML, reproduce a
+    command.
     """
 
     title: str
@@ -33,7 +76,10 @@ class Story:
     done: tuple[str, ...] = ()
     roles: tuple[tuple[str, str, str], ...] = ()
     group_sizes: tuple[tuple[int, int], ...] = ()
+    beyond: tuple[Beyond, ...] = ()
+    beyond_sentence: str = ""
     figures: tuple[tuple[Figure, str], ...] = ()
+    risk: Risks | None = None
     attributes: tuple[Attribute, ...] = ()
     correlations: Correlations | None = None
     notes: tuple[str, ...] = ()
@@ -49,6 +95,9 @@ class Story:
         if not self.public:
             return
         telling = [repr(each.name) for each in self.attributes if each.tells_the_original]
+        if self.risk and self.risk.tells_the_original:
+            telling.append("the risk")
+        telling += [repr(each.name) for each in self.beyond if each.tells_before]
         if self.correlations and self.correlations.before is not None:
             telling.append("the correlations")
         if telling:

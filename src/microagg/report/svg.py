@@ -40,7 +40,7 @@ def drawing(
         element("desc", description),
         *children,
         class_="chart",
-        style=f"max-width: {_text(width * most)}px",
+        width=width * most,
         viewBox=f"0 0 {_text(width)} {_text(height)}",
         role="img",
     )

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, OptionError
 from microagg.table.metadata import changed
+from microagg.table.nesting import rebuilt
 
 _DAY_ZERO = "1970-01-01T"
 # Days since then of the first and the last that Python, and most formats, can write.
@@ -132,12 +133,28 @@ def plain(column: Column) -> Column:
 
 
 def without_runs(table: Table) -> Table:
-    """The table with columns of runs as the values these stand for: few functions know runs."""
+    """The table with runs, also inside of columns, as the values these stand for: few functions
+    know runs."""
     for place, field in enumerate(table.schema):
-        if pa.types.is_run_end_encoded(field.type):
-            values = pc.run_end_decode(table.column(place))
-            table = table.set_column(place, field.with_type(field.type.value_type), values)
+        plain_field = changed(field, without_run)
+        if plain_field.type != field.type:
+            column = table.column(place)
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            chunks = [rebuilt(chunk, plain_field.type, _run_out) for chunk in chunks]
+            whole = pa.chunked_array(chunks, plain_field.type)
+            one = whole if isinstance(column, pa.ChunkedArray) else chunks[0]
+            table = table.set_column(place, plain_field, one)
     return table
+
+
+def without_run(field: pa.Field) -> pa.Field:
+    """A field of runs as one of the values these stand for."""
+    runs = pa.types.is_run_end_encoded(field.type)
+    return field.with_type(field.type.value_type) if runs else field
+
+
+def _run_out(array: pa.Array, _kind: pa.DataType) -> pa.Array:
+    return pc.run_end_decode(array) if pa.types.is_run_end_encoded(array.type) else array
 
 
 def refuse_far_moments(table: pa.Table | pa.RecordBatch, form: str) -> None:
@@ -168,13 +185,18 @@ def trimmed(table: pa.Table) -> pa.Table:
 
     A dictionary keeps values nobody has any more, such as those of before a release; a gap may have
     a value beneath it; a slice keeps what it was cut from. A file would carry them along unseen.
-    Order and index types stay.
+    Order and index types stay, and so it is with all that columns are made of.
     """
     table = table.unify_dictionaries().combine_chunks()
     for place, field in enumerate(table.schema):
-        chunks = [_trimmed(_own(chunk), field) for chunk in table.column(place).chunks]
+        chunks = [rebuilt(chunk, field.type, _trimmed) for chunk in table.column(place).chunks]
         table = table.set_column(place, field, pa.chunked_array(chunks, field.type))
     return table
+
+
+def _trimmed(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    array = _own(array)
+    return only_shown(array) if pa.types.is_dictionary(kind) else array
 
 
 def _own(array: pa.Array) -> pa.Array:
@@ -189,29 +211,19 @@ def _own(array: pa.Array) -> pa.Array:
         return array
 
 
-def _trimmed(array: pa.Array, field: pa.Field) -> pa.Array:
-    """The array without values that nobody has, in its dictionary or in those inside of it."""
-    if pa.types.is_dictionary(field.type):
-        return _trim(array)
-    plain_type = changed(field, _spelt).type
-    return array if plain_type == field.type else array.cast(plain_type).cast(field.type)
+def only_shown(array: pa.DictionaryArray, *, as_they_come: bool = False) -> pa.DictionaryArray:
+    """A dictionary column whose dictionary has what the column shows, in its order.
 
-
-def _spelt(field: pa.Field) -> pa.Field:
-    # The order of a dictionary inside of lists would be lost.
-    spells = pa.types.is_dictionary(field.type) and not field.type.ordered
-    return field.with_type(field.type.value_type) if spells else field
-
-
-def _trim(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    codes = array.indices.unique().drop_null()
-    if len(codes) == len(array.dictionary):
-        return array
-    codes = codes.sort()
+    as_they_come: in the order in which the column shows them, where the dictionary has none.
+    """
+    codes, kind = array.indices.unique().drop_null(), array.type
+    if not as_they_come or kind.ordered:
+        if len(codes) == len(array.dictionary):
+            return array
+        codes = codes.sort()
+    places = pc.index_in(array.indices, value_set=codes).cast(kind.index_type)
     return pa.DictionaryArray.from_arrays(
-        pc.index_in(array.indices, value_set=codes).cast(array.type.index_type),
-        array.dictionary.take(codes),
-        ordered=array.type.ordered,
+        places, array.dictionary.take(codes), ordered=kind.ordered
     )
 
 

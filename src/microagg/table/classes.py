@@ -110,6 +110,21 @@ def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
     return classes
 
 
+def codes_of(name: str, column: pa.Array) -> NDArray[np.int32]:
+    """The values of a column by number, from 1 in order of appearance; 0 where there is none.
+
+    NaN is no value.
+    """
+    try:
+        column = _comparable(column)
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        codes = column.dictionary_encode().indices.fill_null(-1).to_numpy()
+    except pa.ArrowNotImplementedError:
+        raise not_comparable(name, column.type) from None
+    return codes + np.int32(1)
+
+
 def not_comparable(name: str, kind: pa.DataType) -> InputError:
     """What is wrong with a column that classes cannot be told by."""
     return InputError(

@@ -28,11 +28,14 @@ _SEEN = 0.6
 _FILES_AT_ONCE = 8
 
 
-def classes_of(parts: Iterable["WholeClasses"]) -> Classes:
-    """The classes of all parts."""
-    sizes = [np.empty(0, np.int64), *(part.sizes for part in parts)]
+def classes_of(parts: Iterable["WholeClasses"], by_owner: bool = False) -> Classes:
+    """The classes of all parts; by_owner: k counts the different values of the last column."""
+    nothing = np.empty(0, np.int64)
+    found = [(nothing, nothing)]
+    found += [(part.sizes, part.owners if by_owner else nothing) for part in parts]
+    sizes, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     give_back_memory()
-    return Classes.of(np.concatenate(sizes))
+    return Classes.of(sizes, owners if by_owner else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,14 @@ class WholeClasses:
     values: NDArray[np.int64]
     missing: NDArray[np.bool_]
     weights: NDArray[np.int64] | None = None
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """How many different values the last column has in each class."""
+        order = np.lexsort((self.values[:, -1], self.labels))
+        pairs = np.stack([self.labels[order], self.values[order, -1]])
+        first = np.append(True, (pairs[:, 1:] != pairs[:, :-1]).any(axis=0))
+        return np.bincount(pairs[0, first], minlength=self.sizes.size)
 
 
 def classes_in_parts(

@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -234,7 +234,7 @@ def _may_hide(series: Any) -> bool:
     Columns of NumPy have gaps that are values, and hide nothing.
     """
     if not series.implementation.is_pandas_like():
-        return series.dtype != nw.Object and series.null_count() > 0
+        return series.dtype != nw.Object and (series.dtype.is_nested() or series.null_count() > 0)
     import pandas as pd
 
     kind = series.to_native().dtype
@@ -249,12 +249,44 @@ def _with_own_levels(native: Any) -> Any:
         return native.assign(
             **{name: categories[name].cat.remove_unused_categories() for name in categories}
         )
-    for name, kind in getattr(native, "schema", {}).items():
-        if hasattr(kind, "categories") and type(kind).__name__ == "Enum":
-            used = set(native[name].unique())
-            levels = [level for level in kind.categories if level in used]
-            native = native.with_columns(native[name].cast(type(kind)(levels)))
-    return native
+    if not hasattr(native, "with_columns"):
+        return native
+    import polars as pl
+
+    casts = []
+    for name, kind in native.schema.items():
+        series = native[name]
+        own = _with_levels(series, kind, _used)
+        if own != kind:
+            # Polars casts arrays of levels to texts and back, but not to other levels.
+            texts = _with_levels(series, kind, lambda *_: pl.String)
+            casts.append(series.cast(texts).cast(own))
+    return native.with_columns(casts) if casts else native
+
+
+def _with_levels(series: Any, kind: Any, change: Callable[[Any, Any], Any]) -> Any:
+    """A type of Polars with every Enum in it as `change` makes it, from its values and itself."""
+    import polars as pl
+
+    if isinstance(kind, pl.Enum):
+        return change(series, kind)
+    if isinstance(kind, pl.List):
+        return pl.List(_with_levels(series.drop_nulls().explode(), kind.inner, change))
+    if isinstance(kind, pl.Array):
+        return pl.Array(_with_levels(series.drop_nulls().explode(), kind.inner, change), kind.size)
+    if isinstance(kind, pl.Struct):
+        return pl.Struct(
+            {
+                field.name: _with_levels(series.struct.field(field.name), field.dtype, change)
+                for field in kind.fields
+            }
+        )
+    return kind
+
+
+def _used(series: Any, kind: Any) -> Any:
+    used = set(series.unique())
+    return type(kind)([level for level in kind.categories if level in used])
 
 
 def _like(series: Any, array: pa.Array, same_type: bool) -> Any:

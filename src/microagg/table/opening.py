@@ -12,6 +12,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from microagg.base.errors import InputError, OptionError
+from microagg.base.memory import Arriving
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
@@ -21,6 +22,8 @@ from microagg.table.formats.database import NO_TABLES, Database, Tables
 from microagg.table.formats.format import STANDARD_STREAM as STANDARD_STREAM
 from microagg.table.formats.format import Format, Loaded, Marks, Piped
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
+
+_READ_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -121,12 +124,12 @@ def open_head(
 
     None for anything else, and where the first rows make no table.
     """
-    if not isinstance(source, str | os.PathLike) or not os.path.lexists(source):
+    if not isinstance(source, str | os.PathLike) or os.fspath(source) == STANDARD_STREAM:
         return None
     address = os.fspath(source)
     try:
         known = format_of(address)
-        found = known.head(Path(address), reading, typed, most)
+        found = known.head(address, reading, typed, most)
     except (InputError, OptionError, OSError):
         return None
     if found is None:
@@ -205,4 +208,8 @@ def _at_hand(address: str) -> str | Piped:
         return address
     if sys.stdin is None or sys.stdin.buffer.isatty():
         raise InputError('"-" reads the table from standard input, but nothing is piped in')
-    return Piped(sys.stdin.buffer.read())
+    parts, arriving = [], Arriving("standard input")
+    while part := sys.stdin.buffer.read(_READ_AT_ONCE):
+        parts.append(part)
+        arriving.add(len(part))
+    return Piped(b"".join(parts))

@@ -4,26 +4,39 @@ from typing import Any
 
 import pyarrow as pa
 
+from microagg.table.checks import only_shown
 from microagg.table.formats.format import spelt_out
+from microagg.table.frames import in_one_piece
+from microagg.table.nesting import Leaf, rebuilt
 
 
 def reordered(table: pa.Table, order: Any) -> pa.Table:
     """Some rows of a table. What ordered dictionaries list has an order of its own, and stays."""
-    spelt = spelt_out(table.schema, lambda kind: not kind.ordered)
-    return encoded(table.cast(spelt).take(pa.array(order)), table.schema)
+    table = table.unify_dictionaries().take(pa.array(order))
+    return _with_dictionaries(table, table.schema, _as_it_comes)
 
 
 def encoded(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The same values, in dictionaries where the schema has them."""
+    return _with_dictionaries(table, schema, _encoded)
+
+
+def _with_dictionaries(table: pa.Table, schema: pa.Schema, leaf: Leaf) -> pa.Table:
     columns = [
-        _encoded(column, field.type) if column.type != field.type else column
-        for column, field in zip(table.columns, schema, strict=True)
+        column if spelt == field.type else rebuilt(in_one_piece(column), field.type, leaf)
+        for column, field, spelt in zip(table.columns, schema, spelt_out(schema).types, strict=True)
     ]
     return pa.table(columns, schema=schema)
 
 
-def _encoded(column: pa.ChunkedArray, kind: pa.DictionaryType) -> pa.Array:
-    found = column.combine_chunks().dictionary_encode()
+def _as_it_comes(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    return only_shown(array, as_they_come=True) if pa.types.is_dictionary(kind) else array
+
+
+def _encoded(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if array.type == kind:
+        return array
+    found = array.dictionary_encode()
     return pa.DictionaryArray.from_arrays(
         found.indices.cast(kind.index_type), found.dictionary, ordered=kind.ordered
     )

@@ -54,7 +54,7 @@ def plan_of(source, **settings):
     engine = opened(source, **settings)
     survey = engine.survey(silent)
     plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
-    plan = plan.with_counts(engine.count(plan, silent))
+    plan = plan.with_counts(*engine.count(plan, silent))
     engine.close()
     return plan
 

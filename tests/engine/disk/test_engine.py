@@ -265,7 +265,7 @@ def test_reports_show_what_they_should(tmp_path, source, target):
         assert name in public
     assert release.record.plan_sha256 in full
     assert release.record.plan_sha256 not in public
-    assert "Expected linkage" in full
+    assert "Expected record linkage" in full
 
 
 def test_what_was_written_is_a_dataset(tmp_path, source, target):
@@ -375,14 +375,14 @@ def test_too_little_disk_is_said_before_work_begins(tmp_path, source, monkeypatc
 def test_every_row_comes_out_once(tmp_path, source, target, monkeypatch, what):
     keep = Work.keep
 
-    def wrong(self, cell, packed, borders, dominance):
+    def wrong(self, cell, packed, borders, *told):
         if cell == 1:
             packed = packed.copy()
             if what == "twice":
                 packed[0, 0] = packed[1, 0]
             else:
                 packed = packed[1:]
-        keep(self, cell, packed, borders, dominance)
+        keep(self, cell, packed, borders, *told)
 
     monkeypatch.setattr(Work, "keep", wrong)
     with pytest.raises(PromiseError):

@@ -46,7 +46,7 @@ def test_rows_come_out_as_they_went_in():
     rng = np.random.default_rng(0)
     # More columns than marks fit into one word.
     kinds = [np.dtype(kind) for kind in ("f8", "i8", "u8")] * 25
-    row = Row(tuple(kinds), strata=True, weights=False, crossed=False)
+    row = Row(tuple(kinds), strata=True, households=False, weights=False, crossed=False)
     columns = [
         (rng.integers(0, 2**62, 50).view(kind), rng.random(50) < 0.3 if place % 2 else None)
         for place, kind in enumerate(kinds)
@@ -96,7 +96,7 @@ def test_ranges_are_put_together_from_all_cells(work):
         assert not work.is_done(cell)
         work.keep(cell, packed[where == cell], borders, found_in(cell))
         assert work.is_done(cell)
-        assert work.told(cell).to_dict() == found_in(cell).to_dict()
+        assert work.told(cell)[0].to_dict() == found_in(cell).to_dict()
         assert np.array_equal(work.kept(cell, 3, borders), packed[where == cell])
     for number in range(borders.size - 1):
         rows = slice(borders[number], borders[number + 1])
@@ -181,6 +181,27 @@ def test_links_in_it_lead_nowhere(tmp_path, way):
     work = Work(tmp_path / "work", IDENTITY)
     work.route(np.zeros((3, 2), np.int64), np.zeros(3, np.int64), 1)
     assert mine.read_bytes() == b"mine"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no paths of what is open here")
+@pytest.mark.parametrize("swapped", ["work", "work/microagg-work"])
+def test_who_takes_its_name_meanwhile_gets_nothing(tmp_path, swapped):
+    """A folder or link in place of the work folder, or of its parent, after it was looked at."""
+    work = Work(tmp_path / "work", IDENTITY)
+    theirs = tmp_path / "theirs"
+    (theirs / "microagg-work").mkdir(parents=True)
+    for folder in (theirs, theirs / "microagg-work"):
+        (folder / "leaf-0").write_bytes(b"theirs")
+    (tmp_path / swapped).rename(tmp_path / "away")
+    (tmp_path / swapped).symlink_to(theirs)
+    before = sorted(theirs.rglob("*"))
+    work.route(np.zeros((3, 2), np.int64), np.zeros(3, np.int64), 1)
+    work.note(counts=[3])
+    assert work.cell([0], 2, 3).shape == (3, 2)
+    work.clear()
+    work.close()
+    assert sorted(theirs.rglob("*")) == before
+    assert {path.read_bytes() for path in before if path.is_file()} == {b"theirs"}
 
 
 def test_temporary_places_of_dead_runs_go(tmp_path, monkeypatch):
@@ -351,7 +372,7 @@ def test_cells_that_are_done_are_counted_but_not_grouped_again(tmp_path, source,
 def _publish(engine):
     survey = engine.survey(silent)
     plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
-    plan = plan.with_counts(engine.count(plan, silent))
+    plan = plan.with_counts(*engine.count(plan, silent))
     engine.publish(plan, Profile(plan, *survey.sample.result()), silent)
 
 

@@ -130,7 +130,7 @@ def test_equal_rows_have_equal_hashes_and_a_sample_still_has_its_size(session, s
         sample, _ = survey.sample.result()
         assert (sample.num_rows, survey.rows) == (200, 2500)
         plan = make_plan(survey, {"name": "rows", "sha256": engine.sha256})
-        counts = engine.count(plan, silent)
+        counts, _ = engine.count(plan, silent)
         assert counts.sum() == 2500
         engine.close()
 
@@ -241,3 +241,11 @@ def test_closing_lets_spark_forget_the_rows(session, tmp_path):
     assert session.range(3).count() == 3
     with pytest.raises(OptionError, match="say engine=memory"):
         release.partition  # noqa: B018
+
+
+def test_the_risk_of_a_table_of_spark(session, table):
+    keys = ["whole", "region"]
+    here = microagg.risk(table, keys, weights="weight")
+    there = microagg.risk(session.read.parquet(str(table)), keys, weights="weight")
+    assert there.to_dict()["figures"] == pytest.approx(here.to_dict()["figures"])
+    assert there.violations == here.violations

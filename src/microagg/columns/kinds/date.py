@@ -57,6 +57,22 @@ class Date(Measured):
         return self.texts(column, np.rint(edges).astype(np.int64))
 
 
+def are_firsts(column: Coded) -> bool:
+    """Whether dates are all the first of a month, which tells the month alone."""
+    is_day = pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
+    if not is_day or column.step != _ticks_a_day(column.type):
+        return False
+    days = column.present.astype("datetime64[D]")
+    return bool((days.astype("datetime64[M]").astype("datetime64[D]") == days).all())
+
+
+def nearest_firsts(days: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first day of a month that is nearest to each day; of two, the earlier."""
+    months = days.astype("datetime64[D]").astype("datetime64[M]")
+    before, after = ((months + later).astype("datetime64[D]").astype(np.int64) for later in (0, 1))
+    return np.where(days - before <= after - days, before, after)
+
+
 def _is_narrow(kind: pa.DataType) -> bool:
     return bool(pa.types.is_date32(kind) or pa.types.is_time32(kind))
 

@@ -6,7 +6,7 @@ they are written. Memory holds a few cells and a few batches, never a table.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,27 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
+from microagg.columns.households import Households
 from microagg.columns.published import to_digits
-from microagg.columns.secrets import Room
+from microagg.columns.secrets import Room, Secret
 from microagg.engine.block import group_cell
 from microagg.engine.choosing import cells_at_once
 from microagg.engine.counting import Counting, Counts, Wanted
+from microagg.engine.demanded import SeenDemanded, Values
 from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.order import in_order
 from microagg.engine.disk.work import Row, Work
-from microagg.engine.plan import Plan
+from microagg.engine.lacking import Judge, Lacking
+from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
-from microagg.engine.survey import Survey, grouped_columns, surveyed_columns, weights_of
+from microagg.engine.survey import (
+    Survey,
+    grouped_columns,
+    households_of,
+    surveyed_columns,
+    weights_of,
+)
 from microagg.kernels.shuffling import shuffled_places
 from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
@@ -46,6 +55,8 @@ from microagg.table.sinks import Digests, digests_for, open_sink, read_back_stre
 from microagg.table.streams import Stream, open_stream
 
 _RANGE_ROWS = 1 << 18
+# Beside the columns of a table, which cannot be called so.
+_HOUSEHOLD = "\0household"
 # What Arrow calls the files that it can look into where they lie.
 _DATASETS = {"parquet": "parquet", "arrow": "ipc"}
 
@@ -86,13 +97,21 @@ class Disk:
         check_columns(recipe.columns(), stream.schema.names)
         self.sha256, self.rows, self.notes = stream.sha256, stream.rows, tuple(stream.notes)
         self.columns = tuple(name for name in stream.schema.names if name not in recipe.identifiers)
-        empty = stream.schema.empty_table().select(self.columns)
+        for name in self.columns:
+            if pa.types.is_union(stream.schema.field(name).type):
+                raise InputError(
+                    f"column {name!r} has values of several types at once, which only "
+                    "engine=memory can hold; say that, or name the column in identifiers, which "
+                    "are dropped"
+                )
+        empty = pa.schema([stream.schema.field(name) for name in self.columns]).empty_table()
         self.origin = stream.origin.released(empty, recipe)
         self._stream, self._recipe = stream, recipe
         self._range_rows = range_rows
         self._borders = np.append(np.arange(0, stream.rows, range_rows), stream.rows)
         self._plan: Plan | None = None
         self._order: bytes | None = None
+        self._values: Values | None = None
         self._written: Path | None = None
         _refuse_within_input(work, self.origin)
         identity = {
@@ -131,41 +150,85 @@ class Disk:
 
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
-        survey = Survey(self._recipe, self._stream.schema, origin=self.origin)
+        held = self._recipe.k
+        survey = Survey(self._recipe, self._stream.schema, origin=self.origin, held=held)
         names = surveyed_columns(self._recipe, self._stream.schema.names)
         for start, part in self._parts(names, advance):
             survey.add(part, np.arange(start, start + part.num_rows))
         return survey
 
-    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+    def count(
+        self, plan: Plan, advance: Advance, secrets: Sequence[Secret] = ()
+    ) -> tuple[NDArray[np.int64], Judge | None]:
         """Send every row to the file of its leaf; how many each has. Not twice."""
         self._check_space(plan)
         state = self._work.state
-        if state.get("plan") == plan.sha256 and "counts" in state:
-            counts = np.array(state["counts"], np.int64)
-        else:
+        done = state.get("plan") == plan.sha256 and "counts" in state
+        if not done:
             self._work.clear()
-            counts = np.zeros(plan.leaves, np.int64)
-            row = Row.of(plan)
-            with self._work.failures_named():
-                for start, part in self._parts(grouped_columns(self._recipe), advance):
-                    counts += self._route(plan, row, start, part)
-                self._work.note(plan=plan.sha256, counts=counts.tolist())
+        self._values, lacking = None, None
+        if plan.demanding:
+            self._values = self._seen_values(plan, secrets, advance)
+            lacking = Lacking(self._values, plan.means)
+        if done:
+            counts, enough = (np.array(state[each], np.int64) for each in ("counts", "enough"))
+            tables = [np.array(table, np.int64) for table in state["tables"]]
+        else:
+            counts, enough, tables = self._routed(plan, lacking, advance)
         if int(counts.sum()) + plan.dropped != plan.rows:
             raise PromiseError("not every row found its cell; the input may have been changed")
-        return counts
+        return enough, None if lacking is None else lacking.judge(tables)
 
-    def _route(self, plan: Plan, row: Row, start: int, part: pa.RecordBatch) -> NDArray[np.int64]:
-        columns = plan.code(part)
-        strata = plan.strata_of(part)
-        leaves = plan.leaf_of(plan.place(columns), strata)
-        rows = np.arange(start, start + part.num_rows)
-        packed = row.pack(rows, [(column.values, column.missing) for column in columns])
-        if strata is not None:
-            packed[:, row.stratum] = strata
-        if row.weights:
-            packed[:, -1] = weights_of(self._recipe, part).view(np.int64)
-        return self._work.route(packed, leaves, plan.leaves)
+    def _seen_values(self, plan: Plan, secrets: Sequence[Secret], advance: Advance) -> Values:
+        """Every value of the columns that something is demanded of, of the rows that stay."""
+        recipe, seen = self._recipe, SeenDemanded(self._recipe, secrets, Room(self._work.folder))
+        if not recipe.demanded:
+            return seen.values()
+        names = list(dict.fromkeys([*recipe.demanded, *recipe.within]))
+        with self._work.failures_named():
+            for _, part in self._parts(names, lambda share: advance(share / 3)):
+                strata = plan.merged(plan.strata_of(part))
+                stays = np.ones(part.num_rows, bool) if strata is None else strata != DROPPED
+                seen.add(seen.counted(part, stays))
+            return seen.values()
+
+    def _routed(
+        self, plan: Plan, lacking: Lacking | None, advance: Advance
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.int64]]]:
+        """Every row in the file of its leaf; how many each has, the same where these are of k
+        households, and what else was counted of leaves."""
+        counts, row = np.zeros(plan.leaves, np.int64), Row.of(plan)
+        widths = () if lacking is None else lacking.tables
+        tables = [np.zeros((plan.leaves, width), np.int64) for width in widths]
+        households = Households(plan.recipe.k)
+        with self._work.failures_named():
+            for start, part in self._parts(grouped_columns(self._recipe), advance):
+                columns, strata = plan.code(part), plan.strata_of(part)
+                leaves = plan.leaf_of(plan.place(columns), strata)
+                rows = np.arange(start, start + part.num_rows)
+                packed = row.pack(rows, [(column.values, column.missing) for column in columns])
+                if strata is not None:
+                    packed[:, row.stratum] = strata
+                codes = households_of(self._recipe, part, self.origin)
+                if codes is not None:
+                    packed[:, row.household] = codes
+                    households.add(leaves[leaves != DROPPED], codes[leaves != DROPPED])
+                weights = weights_of(self._recipe, part) if row.weights else None
+                if weights is not None:
+                    packed[:, row.weight] = weights.view(np.int64)
+                if lacking is not None and self._values is not None:
+                    ranks = self._values.ranks(part, leaves != DROPPED)
+                    packed[:, row.ranks] = ranks
+                    found = lacking.counted(leaves, plan.leaves, ranks, columns, weights)
+                    for table, more in zip(tables, found, strict=True):
+                        table += more
+                counts += self._work.route(packed, leaves, plan.leaves)
+            enough = households.where_enough(counts, plan.recipe.k) if row.households else counts
+            told = [table.tolist() for table in tables]
+            self._work.note(
+                plan=plan.sha256, counts=counts.tolist(), enough=enough.tolist(), tables=told
+            )
+        return counts, enough, tables
 
     def publish(
         self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
@@ -176,28 +239,43 @@ class Disk:
         leaves: list[list[int]] = [[] for _ in range(plan.n_cells)]
         for leaf, cell in enumerate(plan.cell_of.tolist()):
             leaves[cell].append(leaf)
-        per_leaf = np.array(self._work.state["counts"])
-        counts = np.bincount(plan.cell_of, weights=per_leaf).astype(np.int64)
+        with self._work.failures_named():
+            counts = self._work.deal(plan, row.words)
         profiles = [profile.begin() for _ in counts]
 
         def group(cell: int, advance_cell: Advance) -> None:
-            packed = self._work.cell(leaves[cell], row.words, int(counts[cell]))
+            packed = self._work.cell(leaves[cell], row.words, int(counts[cell]), cell)
             before = row.coded(plan, packed)
             if self._work.is_done(cell):
                 published = self._work.kept(cell, row.published, self._borders)
                 after = row.coded(plan, published)
-                dominance = self._work.told(cell)
-                profiles[cell].add_records(plan, packed[:, 0], before, after, dominance)
+                told = self._work.told(cell)
+                profiles[cell].add_records(plan, packed[:, 0], before, after, *told)
                 return
             strata = packed[:, row.stratum] if row.strata else None
-            weights = np.ascontiguousarray(packed[:, -1]).view(np.float64) if row.weights else None
-            block = group_cell(plan, cell, before, strata, weights, advance=advance_cell)
+            weights = packed[:, row.weight].copy().view(np.float64) if row.weights else None
+            households = packed[:, row.household] if row.households else None
+            demanded = None if self._values is None else (self._values, packed[:, row.ranks])
+            block = group_cell(
+                plan,
+                cell,
+                before,
+                strata,
+                weights,
+                None,
+                households,
+                advance=advance_cell,
+                demanded=demanded,
+            )
             profiles[cell].add(plan, packed[:, 0], before, block)
             values = [block.published(place) for place in range(len(before))]
             published = row.pack(packed[:, 0], values)[:, : row.published]
+            if households is not None:
+                published[:, row.household] = households
             if block.strata is not None:
                 published[:, row.stratum] = block.strata[block.groups.labels]
-            self._work.keep(cell, published, self._borders, profiles[cell].dominance)
+            found = profiles[cell]
+            self._work.keep(cell, published, self._borders, found.dominance, found.exposures)
 
         with self._work.failures_named():
             run_all(group, counts, advance, cells_at_once(plan, self._allowed))
@@ -221,8 +299,12 @@ class Disk:
         stream = self._stream_for(path)
         schema = _published_schema(stream.schema, plan)
         rows = plan.rows - plan.dropped
-        with open_sink(path, schema, self.origin, rows) as sink:
-            for batch in self._written_batches(stream, plan, schema.names, advance):
+        with open_sink(path, schema, self.origin, rows) as sink, self._households() as households:
+            names = [*schema.names, *self._beside]
+            for batch in self._written_batches(stream, plan, names, advance):
+                if self._beside:
+                    households.write(batch.column(_HOUSEHOLD).to_numpy().tobytes())
+                    batch = batch.remove_column(len(schema.names))
                 sink.write(batch)
         yield _Draft(path, schema, sink.digests)
         self._written = Path(place.address).absolute() if place.address != "-" else None
@@ -234,7 +316,7 @@ class Disk:
         rows = plan.rows - plan.dropped
         if draft is None:
             self._work.check_open()
-            names = [*plan.counted, *(each.name for each in wanted.columns)]
+            names = [*plan.counted, *(each.name for each in wanted.columns), *self._beside]
             tables = self._ranges(self._stream, plan, list(dict.fromkeys(names)), advance)
             published = (batch for _, table in tables for batch in table.to_batches())
             classes, counts = self._counted(published, plan, wanted, advance)
@@ -242,7 +324,7 @@ class Disk:
         try:
             back = read_back_stream(draft.path, draft.schema, self.origin)
             there = digests_for(draft.path, self.origin)
-            batches = _hashed(back.batches(), there)
+            batches = self._with_households(_hashed(back.batches(), there))
             classes, counts = self._counted(batches, plan, wanted, advance)
         except InputError:
             raise PromiseError(
@@ -265,16 +347,40 @@ class Disk:
         self, batches: Iterator[pa.RecordBatch], plan: Plan, wanted: Wanted, advance: Advance
     ) -> tuple[Classes, Counts]:
         counting, rows = Counting(wanted, Room(self._work.folder)), plan.rows - plan.dropped
+        beside = self._beside
         with self._work.failures_named():
             parts = classes_in_parts(
-                counting.coded(batches, plan.counted),
+                counting.coded(batches, plan.counted, beside),
                 plan.counted,
-                counting.values,
+                [*counting.values, *beside],
                 rows,
                 self._work.folder,
                 advance,
             )
-            return classes_of(counting.through(parts)), counting.found
+            return classes_of(counting.through(parts), bool(beside)), counting.found
+
+    @property
+    def _beside(self) -> list[str]:
+        """What goes with the rows that are written, but is not."""
+        return [] if self._recipe.household is None else [_HOUSEHOLD]
+
+    def _households(self) -> AbstractContextManager[Any]:
+        """The file for the households of the rows that are written, in their order."""
+        return self._work["households"].open("wb") if self._beside else nullcontext()
+
+    def _with_households(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows that were read back, with the households that they were written with."""
+        if not self._beside:
+            yield from batches
+            return
+        codes, start = np.memmap(self._work["households"], np.int64, "r"), 0
+        for batch in batches:
+            some = codes[start : start + batch.num_rows]
+            start += batch.num_rows
+            if some.size == batch.num_rows:
+                yield batch.append_column(_HOUSEHOLD, pa.array(some))
+        if start != codes.size:
+            raise InputError("the release has another number of rows than were written")
 
     def _stream_for(self, path: Path) -> Stream:
         """The input as a file of another format wants it: with what texts say, not the texts."""
@@ -312,7 +418,7 @@ class Disk:
         codings = {coding.name: place for place, coding in enumerate(plan.codings)}
         strata = _strata_in(stream, plan)
         # Rows are counted by what is read, so something has to be.
-        untouched = [name for name in names if name not in codings]
+        untouched = [name for name in names if name not in codings and name != _HOUSEHOLD]
         wanted = untouched or [plan.codings[0].name]
         batches = stream.batches(wanted, advance=advance)
         for number, table in enumerate(_in_ranges(read_ahead(batches), self._range_rows)):
@@ -321,6 +427,8 @@ class Disk:
             replaced = {name: _entries(after[codings[name]]) for name in names if name in codings}
             for name, values in strata.items():
                 replaced[name] = values.take(pa.array(words[:, row.stratum]))
+            if row.households:
+                replaced[_HOUSEHOLD] = pa.array(words[:, row.household])
             for name in set(names).intersection(plan.recipe.rounded):
                 replaced[name] = to_digits(table[name], plan.recipe.weight_digits)
             columns = [replaced[name] if name in replaced else table[name] for name in names]
@@ -338,7 +446,7 @@ class Disk:
         """Some columns to look at, in batches, each with the number of its first row."""
         recipe, start = self._recipe, 0
         for batch in read_ahead(self._stream.batches(names, advance=advance)):
-            if recipe.weights is not None:
+            if recipe.weights in names:
                 place = batch.schema.get_field_index(recipe.weights)
                 weights = self.origin.readable(batch.column(place))
                 batch = batch.set_column(place, recipe.weights, weights)
@@ -351,7 +459,7 @@ class Disk:
         needed += self._stream.size if self._recipe.row_order == "shuffled" else 0
         if free < needed:
             raise OptionError(
-                f"work on disk needs about {needed / 1e9:.1f} GB in {self._work.folder.parent}, "
+                f"work on disk needs about {needed / 1e9:.1f} GB in {self._work.place}, "
                 f"but {free / 1e9:.1f} GB are free; say by work where there is more, or make room"
             )
 

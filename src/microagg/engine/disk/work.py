@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,14 +29,19 @@ from microagg.base.interruptions import uninterrupted
 from microagg.columns.coded import Coded
 from microagg.engine.plan import DROPPED, Plan
 from microagg.measure.dominance import Dominance
+from microagg.measure.exposure import Exposure
 
 Words = NDArray[np.int64]
 _MARKS = 63
+_BLOCK_ROWS = 1 << 17
 # In the place that is named there may be more than this work.
 _FOLDER = "microagg-work"
 _TEMPORARY, _PARTS = "microagg-", ".parts"
 # What is made in it: nothing else is removed from it.
-_MADE = r"(leaf|told|cell)-\d+(\.part)?|\.?state\.json(\.drafts)?|rows|\.microagg-\w+|tmp\w+"
+_MADE = (
+    r"(leaf|piece|told|cell)-\d+(\.part)?|\.?state\.json(\.drafts)?|rows|households|"
+    r"\.microagg-\w+|tmp\w+"
+)
 _log = logging.getLogger("microagg")
 
 
@@ -46,8 +51,10 @@ class Row:
 
     values: tuple[np.dtype, ...]
     strata: bool
+    households: bool
     weights: bool
     crossed: bool
+    demanded: int = 0
 
     @classmethod
     def of(cls, plan: Plan) -> "Row":
@@ -56,14 +63,21 @@ class Row:
         return cls(
             tuple(column.values.dtype for column in empty),
             plan.strata is not None,
+            plan.recipe.household is not None,
             plan.recipe.weights is not None,
             plan.crossed,
+            len(plan.recipe.demanded),
         )
 
     @property
-    def stratum(self) -> int:
-        """Where the stratum stands, if there are some: behind values and marks."""
+    def household(self) -> int:
+        """Where the household stands, if k counts them: behind values and marks."""
         return 1 + len(self.values) + -(-len(self.values) // _MARKS)
+
+    @property
+    def stratum(self) -> int:
+        """Where the stratum stands, if there are some."""
+        return self.household + self.households
 
     @property
     def published(self) -> int:
@@ -73,7 +87,17 @@ class Row:
     @property
     def words(self) -> int:
         """Words of a row on its way to its cell."""
-        return self.stratum + self.strata + self.weights
+        return self.weight + self.weights + self.demanded
+
+    @property
+    def weight(self) -> int:
+        """Where the weight stands, if there are some."""
+        return self.stratum + self.strata
+
+    @property
+    def ranks(self) -> slice:
+        """Where the ranks of demanded columns stand."""
+        return slice(self.weight + self.weights, self.words)
 
     def pack(
         self, rows: Words, columns: Sequence[tuple[NDArray, NDArray[np.bool_] | None]]
@@ -127,25 +151,22 @@ class Work:
                 "there is nothing to resume in a temporary folder; say by work where the run was "
                 "at work that was cut off"
             )
-        if place is not None and place.is_symlink() and place.suffix == _PARTS:
-            raise InputError(f"{place.name} is a link, which no run leaves there; remove it")
         if place is None:
             _sweep(Path(tempfile.gettempdir()))
         self._identity = dict(identity)
         with uninterrupted():
             # Absolute: wherever the program is at the end, this is what is removed.
-            self._place = Path(place or tempfile.mkdtemp(prefix=_TEMPORARY)).absolute()
-            self.folder = self._place / _FOLDER
-            if resume and not self.folder.is_dir():
+            self.place = Path(place or tempfile.mkdtemp(prefix=_TEMPORARY)).absolute()
+            if resume and not (self.place / _FOLDER).is_dir():
                 raise OptionError(
-                    f"there is nothing to resume: no run left {self._place.name} behind; leave out "
+                    f"there is nothing to resume: no run left {self.place.name} behind; leave out "
                     "resume"
                 )
             with self.failures_named():
-                self._own, made = _locked(self._place, place is None)
+                self._own, made = _locked(self.place, place is None)
             before = self.state
             # The place goes if a run made it, be it one that is dead.
-            self._made = made or before.get("made") is True or self._place.suffix == _PARTS
+            self._made = made or before.get("made") is True or self.place.suffix == _PARTS
             self._end = weakref.finalize(self, _remove, self._own, self._made)
         if resume:
             try:
@@ -186,6 +207,12 @@ class Work:
                 "protect the table again"
             )
 
+    @property
+    def folder(self) -> Path:
+        """A path into the folder, which leads there also if others have taken its name."""
+        own = getattr(self, "_own", None)
+        return self.place / _FOLDER if own is None else own.inside
+
     def __getitem__(self, name: str) -> Path:
         return self.folder / name
 
@@ -206,36 +233,73 @@ class Work:
 
     def route(self, packed: Words, leaves: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """Add rows to the files of their leaves; how many each of `count` leaves got."""
+        return self._append(packed, leaves, count, self._leaf)
+
+    def _append(
+        self, packed: Words, leaves: NDArray[np.int64], count: int, home: Callable[[int], Path]
+    ) -> NDArray[np.int64]:
         keys = leaves.astype(np.int16) if count < 1 << 15 else leaves
         order = np.argsort(keys, kind="stable")
         counts = np.bincount(leaves[leaves != DROPPED], minlength=count)
         place = leaves.size - int(counts.sum())
         ordered = packed[order]
         for leaf in np.flatnonzero(counts).tolist():
-            with self._leaf(leaf).open("ab") as stream:
+            with home(leaf).open("ab") as stream:
                 stream.write(ordered[place : place + counts[leaf]].data)
             place += counts[leaf]
         return counts
 
-    def cell(self, leaves: Sequence[int], words: int, rows: int) -> Words:
-        """The rows of a cell, in order."""
-        parts = [
-            np.fromfile(path, np.int64).reshape(-1, words)
-            for path in map(self._leaf, leaves)
-            if path.exists()
-        ]
+    def deal(self, plan: Plan, words: int) -> NDArray[np.int64]:
+        """Deal rows of leaves among several cells where the plan says so; how many each cell has.
+
+        Not twice: the files of leaves go once every row has its place.
+        """
+        assert plan.cell_of is not None
+        per_leaf = np.array(self.state["counts"], np.int64)
+        counts = np.bincount(plan.cell_of, per_leaf, plan.n_cells).astype(np.int64)
+        dealt = [] if plan.dealt is None else np.flatnonzero(plan.dealt > 1).tolist()
+        if not dealt:
+            return counts
+        if "dealt" not in self.state:
+            counts[plan.cell_of[dealt]] = 0
+            for path in self.folder.glob("piece-*"):
+                path.unlink()
+            for leaf in dealt:
+                for packed in _blocks(self._leaf(leaf), words):
+                    cells = plan.cells_of(np.full(len(packed), leaf), packed[:, 0])
+                    counts += self._append(packed, cells, plan.n_cells, self._piece)
+            self.note(dealt=counts.tolist())
+        for leaf in dealt:
+            self._leaf(leaf).unlink(missing_ok=True)
+        return np.array(self.state["dealt"], np.int64)
+
+    def cell(self, leaves: Sequence[int], words: int, rows: int, cell: int | None = None) -> Words:
+        """The rows of a cell, in order: those of its leaves; cell: where rows may be dealt."""
+        files = [self._leaf(leaf) for leaf in leaves]
+        if cell is not None and self._piece(cell).exists():
+            files = [self._piece(cell)]
+        parts = [np.fromfile(path, np.int64).reshape(-1, words) for path in files if path.exists()]
         packed = parts[0] if len(parts) == 1 else np.concatenate(parts)
         if len(packed) != rows:
             raise PromiseError(
                 f"{len(packed)} rows are left of a cell that had {rows}; leave out --resume"
             )
-        if len(parts) > 1:
+        if (packed[1:, 0] < packed[:-1, 0]).any():
             packed = packed[np.argsort(packed[:, 0], kind="stable")]
         return packed
 
-    def keep(self, cell: int, packed: Words, borders: Words, dominance: Dominance) -> None:
+    def keep(
+        self,
+        cell: int,
+        packed: Words,
+        borders: Words,
+        dominance: Dominance,
+        exposures: Mapping[str, Exposure] | None = None,
+    ) -> None:
         """Keep what a cell publishes, where each range of rows begins in it, and what was found."""
-        self[f"told-{cell}"].write_text(json.dumps(dominance.to_dict()))
+        exposed = {name: each.to_dict() for name, each in (exposures or {}).items()}
+        told = {"dominance": dominance.to_dict(), "exposures": exposed}
+        self[f"told-{cell}"].write_text(json.dumps(told))
         temporary = self[f"cell-{cell}.part"]
         with temporary.open("wb") as stream:
             stream.write(np.searchsorted(packed[:, 0], borders).data)
@@ -248,9 +312,11 @@ class Work:
             stream.seek(8 * borders.size)
             return np.fromfile(stream, np.int64).reshape(-1, words)
 
-    def told(self, cell: int) -> Dominance:
+    def told(self, cell: int) -> tuple[Dominance, dict[str, Exposure]]:
         """What was found of a cell that only its groups could tell."""
-        return Dominance.from_dict(json.loads(self[f"told-{cell}"].read_text()))
+        told = json.loads(self[f"told-{cell}"].read_text())
+        exposures = {name: Exposure.from_dict(each) for name, each in told["exposures"].items()}
+        return Dominance.from_dict(told["dominance"]), exposures
 
     def is_done(self, cell: int) -> bool:
         """Whether what the cell publishes is here."""
@@ -292,17 +358,29 @@ class Work:
         try:
             yield
         except OSError as failure:
-            about = failure.filename or self.folder
-            if failure.errno is None or self.folder not in (Path(about), *Path(about).parents):
+            folders = {self.place / _FOLDER, self.folder}
+            about = Path(failure.filename or self.folder)
+            if failure.errno is None or not folders & {about, *about.parents}:
                 raise
             reason = os.strerror(failure.errno)
-            raise OSError(failure.errno, reason, str(self._place)) from None
+            raise OSError(failure.errno, reason, str(self.place)) from None
 
     def _leaf(self, leaf: int) -> Path:
         return self[f"leaf-{leaf}"]
 
+    def _piece(self, cell: int) -> Path:
+        return self[f"piece-{cell}"]
+
     def _cell(self, cell: int) -> Path:
         return self[f"cell-{cell}"]
+
+
+def _blocks(path: Path, words: int) -> Iterator[Words]:
+    """The rows of a file, some at a time."""
+    if path.exists():
+        with path.open("rb") as stream:
+            while len(packed := np.fromfile(stream, np.int64, _BLOCK_ROWS * words)):
+                yield packed.reshape(-1, words)
 
 
 def work_path(target: Path) -> Path:
@@ -330,9 +408,12 @@ def _locked(place: Path, made: bool) -> tuple[OwnFolder, bool]:
     with suppress(FileExistsError):
         place.mkdir(mode=0o700)
         made = True
+    of_runs = place.suffix == _PARTS
+    if of_runs and place.is_symlink():
+        raise InputError(f"{place.name} is a link, which no run leaves there; remove it")
     busy = f"another run is at work in {place.name} right now; wait for it, or name another folder"
     try:
-        return OwnFolder(place / _FOLDER, _MADE, busy), made
+        return OwnFolder(place / _FOLDER, _MADE, busy, linked=not of_runs), made
     except OSError:
         if made:
             place.rmdir()
@@ -340,8 +421,5 @@ def _locked(place: Path, made: bool) -> tuple[OwnFolder, bool]:
 
 
 def _remove(own: OwnFolder, made: bool) -> None:
-    own.remove()
     # Only an empty folder goes: whatever else is in it is somebody's.
-    if made:
-        with suppress(OSError):
-            own.path.parent.rmdir()
+    own.remove(with_place=made)

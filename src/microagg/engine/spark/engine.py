@@ -9,9 +9,9 @@ counts, never the table.
 
 import math
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,12 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
+from microagg.columns.households import Households
+from microagg.columns.secrets import Secret
 from microagg.engine.choosing import bytes_of
 from microagg.engine.counting import Counting, Counts, Wanted
+from microagg.engine.demanded import SeenDemanded, Values
+from microagg.engine.lacking import Judge, Lacking
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
@@ -79,6 +83,7 @@ class Spark:
         self._recipe, self._sampled = recipe, sampled
         self._plan: Plan | None = None
         self._release: DataFrame | None = None
+        self._values: Values | None = None
         self._session, self._ours = session_for(session, master)
         try:
             with plainly("read the table"):
@@ -151,22 +156,55 @@ class Spark:
         advance(1.0)
         return seen.survey
 
-    def count(self, plan: Plan, advance: Advance) -> NDArray[np.int64]:
+    def count(
+        self, plan: Plan, advance: Advance, secrets: Sequence[Secret] = ()
+    ) -> tuple[NDArray[np.int64], Judge | None]:
         """How many rows each leaf has."""
         names, text = grouped_columns(self._recipe), plan.to_json()
-        units = self._source.with_units(names)
+        units, origin = self._source.with_units(names), self.origin
+        self._values, lacking = None, None
+        if plan.demanding:
+            self._values = self._seen_values(plan, secrets)
+            lacking = Lacking(self._values, plan.means)
+        values = self._values
 
         def count(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.count(batches, text, units)
+            return tasks.count(batches, text, units, origin, values, lacking)
 
         with plainly("count the cells"):
-            parts = self._source.columns(names).mapInArrow(count, tasks.ANSWER).collect()
+            answers = self._source.columns(names).mapInArrow(count, tasks.ANSWER).collect()
         self._source.check()
-        counts = np.asarray(sum(np.frombuffer(part, np.int64) for (part,) in parts))
+        parts = [pickle.loads(part) for (part,) in answers]
+        households = Households(plan.recipe.k)
+        for theirs, _ in parts:
+            households.merge(theirs)
+        counts, *tables = (
+            np.asarray(sum(each)) for each in zip(*(found for _, found in parts), strict=True)
+        )
         if int(counts.sum()) + plan.dropped != plan.rows:
             raise PromiseError("not every row found its cell; the table may have been changed")
         advance(1.0)
-        return counts
+        judge = None if lacking is None else lacking.judge(tables)
+        if plan.recipe.household is None:
+            return counts, judge
+        return households.where_enough(counts, plan.recipe.k), judge
+
+    def _seen_values(self, plan: Plan, secrets: Sequence[Secret]) -> Values:
+        """Every value of the columns that something is demanded of, of the rows that stay."""
+        recipe, text = self._recipe, plan.to_json()
+        seen, begun = (SeenDemanded(recipe, secrets) for _ in range(2))
+        if recipe.demanded:
+            names = list(dict.fromkeys([*recipe.demanded, *recipe.within]))
+            units = self._source.with_units(names)
+
+            def see(batches: Iterator[pa.RecordBatch]) -> Any:
+                return tasks.see(batches, text, units, begun)
+
+            with plainly("look at confidential columns"):
+                answers = self._source.columns(names).mapInArrow(see, tasks.ANSWER)
+                for (part,) in answers.toLocalIterator():
+                    seen.add(pickle.loads(part))
+        return seen.values()
 
     def publish(
         self, plan: Plan, profile: Profile, advance: Advance, order: bytes | None = None
@@ -214,7 +252,7 @@ class Spark:
             with plainly("count the release"):
                 columns = self._named(self._held).select(*(column(name) for name in names))
                 classes, counts = _counted(columns, len(plan.counted), wanted)
-                return Recount(classes, counts=counts)
+                return Recount(self._by_household(classes), counts=counts)
         session, room, meant = self._session, draft.room, draft.meant
         try:
             with plainly("read the release back"):
@@ -223,6 +261,7 @@ class Spark:
                 read = files.read_columns(session, room, meant, once, self.origin)
                 columns = read.select(*(f"c{once.index(name)}" for name in names))
                 classes, counts = _counted(columns, len(plan.counted), wanted)
+                classes = self._by_household(classes)
         except InputError:
             raise PromiseError(
                 "the written release cannot be read back, so it was not published"
@@ -244,6 +283,21 @@ class Spark:
         elif self._release is not None:
             self._release.unpersist()
         self._release, self._ours = None, False
+
+    def _by_household(self, classes: Classes) -> Classes:
+        """The same classes, of which k counts the households, where it does.
+
+        These are not in what is written, but in the rows that Spark holds, which that is compared
+        with, column by column.
+        """
+        from pyspark.sql import functions as f
+
+        plan = self._plan
+        if plan is None or plan.recipe.household is None:
+            return classes
+        known = [f"c{self.columns.index(name)}" for name in plan.counted]
+        found = self._held.groupBy(*known).agg(f.countDistinct(tasks.HOUSEHOLD).alias("found"))
+        return replace(classes, k=int(found.agg(f.min("found")).first()[0]))  # type: ignore[index]
 
     @property
     def _held(self) -> "DataFrame":
@@ -301,14 +355,16 @@ class Spark:
             StructField(f"c{place}", _bare(each.dataType)) for place, each in enumerate(fields)
         ]
         marks = [StructField(tasks.KEY, LongType()), StructField(tasks.TIE, LongType())]
-        text, begun = plan.to_json(), pickle.dumps(profile.begin())
+        text, begun, values = plan.to_json(), pickle.dumps(profile.begin()), self._values
         units = source.with_units(names)
 
         def send(batches: Iterator[pa.RecordBatch]) -> Any:
             return tasks.send(batches, text, units)
 
         def publish(key: Any, rows: pa.Table) -> pa.Table:
-            return tasks.publish(key[0].as_py(), rows, text, begun, units, origin, order_key)
+            return tasks.publish(
+                key[0].as_py(), rows, text, begun, units, origin, order_key, values
+            )
 
         frame = source.columns(names).toDF(*(each.name for each in inside), tasks.KEY, tasks.TIE)
         cell = StructField(tasks.CELL, IntegerType())
@@ -324,12 +380,13 @@ class Spark:
             for name, each in zip(names, inside, strict=True)
             if name not in recipe.identifiers
         ]
-        place = StructField(tasks.PLACE, LongType())
-        schema = StructType([*published, place, StructField(tasks.FIGURES, BinaryType())])
-        made = dealt.groupBy(tasks.CELL).applyInArrow(publish, schema)
+        marks = [] if recipe.household is None else [StructField(tasks.HOUSEHOLD, LongType())]
+        marks += [StructField(tasks.PLACE, LongType()), StructField(tasks.FIGURES, BinaryType())]
+        made = dealt.groupBy(tasks.CELL).applyInArrow(publish, StructType([*published, *marks]))
         order = [f"c{names.index(name)}" for name in self.columns]
-        return made.select(*order, tasks.PLACE, tasks.FIGURES).toDF(
-            *(f"c{place}" for place in range(len(order))), tasks.PLACE, tasks.FIGURES
+        beside = [mark.name for mark in marks]
+        return made.select(*order, *beside).toDF(
+            *(f"c{place}" for place in range(len(order))), *beside
         )
 
 

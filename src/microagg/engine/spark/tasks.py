@@ -18,14 +18,17 @@ from numpy.typing import NDArray
 from microagg.base.errors import InputError
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
+from microagg.columns.households import Households
 from microagg.columns.published import to_digits
 from microagg.columns.secrets import Secret
 from microagg.engine.block import group_cell
 from microagg.engine.counting import Counting
+from microagg.engine.demanded import SeenDemanded, Values
+from microagg.engine.lacking import Lacking
 from microagg.engine.plan import DROPPED, Plan
 from microagg.engine.profile import Profile
 from microagg.engine.sample import Sample, row_hashes
-from microagg.engine.survey import Survey, piece, weights_of
+from microagg.engine.survey import Survey, households_of, piece, weights_of
 from microagg.kernels.shuffling import shuffled_places
 from microagg.table.classes import Classes
 from microagg.table.formats import format_of
@@ -36,6 +39,8 @@ from microagg.table.sinks import digests_for, open_sink, read_back_stream
 # one; later the cell, or the place of a row in the release, and the figures of a cell in the first
 # of its rows.
 KEY, TIE, CELL, PLACE, FIGURES = "key", "tie", "cell", "place", "figures"
+# And whose record it is, where k counts households.
+HOUSEHOLD = "household"
 # What a task answers that does not answer in rows.
 ANSWER = "answer binary"
 
@@ -78,31 +83,62 @@ def look(
     for batch in batches:
         part = _with_weights(_named(batch, names), recipe, origin)
         if seen is None:
-            seen = Seen(Survey(recipe, part.schema, origin=origin))
+            seen = Seen(Survey(recipe, part.schema, origin=origin, held=recipe.k))
             seen.survey.sample = Sample(sampled, limit)
         seen.add(part, _numbers(batch, KEY), _numbers(batch, TIE))
     if seen is not None:
         yield _one(pickle.dumps(seen))
 
 
-def count(batches: Batches, plan_text: str, names: Names) -> Batches:
-    """How many rows of a part each leaf has."""
+def see(batches: Batches, plan_text: str, names: Names, seen: SeenDemanded) -> Batches:
+    """The different values of demanded columns, of rows that stay, and how often each occurs."""
     plan = _parsed(plan_text)
-    counts = np.zeros(plan.leaves, np.int64)
     for batch in batches:
-        leaves = _leaves(plan, _named(batch, names))
-        counts += np.bincount(leaves[leaves != DROPPED], minlength=plan.leaves)
-    yield _one(counts.tobytes())
+        part = _named(batch, names)
+        strata = plan.merged(plan.strata_of(part))
+        stays = np.ones(part.num_rows, bool) if strata is None else strata != DROPPED
+        yield _one(pickle.dumps(seen.counted(part, stays)))
+
+
+def count(
+    batches: Batches,
+    plan_text: str,
+    names: Names,
+    origin: Origin,
+    values: Values | None,
+    lacking: Lacking | None,
+) -> Batches:
+    """Which households each leaf has in a part, no more than k of them, how many rows, and what is
+    counted of leaves for demands."""
+    plan = _parsed(plan_text)
+    widths = () if lacking is None else lacking.tables
+    counts, households = np.zeros(plan.leaves, np.int64), Households(plan.recipe.k)
+    tables = [np.zeros((plan.leaves, width), np.int64) for width in widths]
+    for batch in batches:
+        part = _named(batch, names)
+        columns = plan.code(part)
+        leaves = plan.leaf_of(plan.place(columns), plan.strata_of(part))
+        stays = leaves != DROPPED
+        counts += np.bincount(leaves[stays], minlength=plan.leaves)
+        codes = households_of(plan.recipe, part, origin)
+        if codes is not None:
+            households.add(leaves[stays], codes[stays])
+        if values is not None and lacking is not None:
+            ranks = values.ranks(part, stays)
+            weights = _weights(part, plan.recipe, origin)
+            found = lacking.counted(leaves, plan.leaves, ranks, columns, weights)
+            for table, more in zip(tables, found, strict=True):
+                table += more
+    yield _one(pickle.dumps((households, [counts, *tables])))
 
 
 def send(batches: Batches, plan_text: str, names: Names) -> Batches:
     """The same rows with the cell of each, without those that are left out."""
     plan = _parsed(plan_text)
-    assert plan.cell_of is not None
     for batch in batches:
         leaves = _leaves(plan, _named(batch, names))
         kept = leaves != DROPPED
-        cells = plan.cell_of[leaves].astype(np.int32)
+        cells = plan.cells_of(leaves, _numbers(batch, KEY)).astype(np.int32)
         sent = batch.append_column(CELL, pa.array(cells))
         yield sent if kept.all() else sent.filter(pa.array(kept))
 
@@ -115,10 +151,12 @@ def publish(
     names: Names,
     origin: Origin,
     order_key: bytes | None,
+    values: Values | None = None,
 ) -> pa.Table:
     """The rows of one cell as they are published, in order, without identifiers.
 
-    order_key: what rows are shuffled by; None keeps them in the order of their numbers.
+    order_key: what rows are shuffled by; None keeps them in the order of their numbers. values:
+    all that demanded columns have.
     """
     plan = _parsed(plan_text)
     order = np.lexsort((_numbers(rows, TIE), _numbers(rows, KEY)))
@@ -128,10 +166,12 @@ def publish(
     if part.num_rows < recipe.k:
         raise InputError("a cell has fewer records than were counted; the input was changed")
     before = plan.code(part)
-    weights = None
-    if recipe.weights is not None:
-        weights = weights_of(recipe, _with_weights(part, recipe, origin))
-    block = group_cell(plan, cell, before, plan.strata_of(part), weights)
+    weights = _weights(part, recipe, origin)
+    demanded = None
+    if values is not None:
+        demanded = values, values.ranks(part, np.ones(part.num_rows, bool))
+    strata, households = plan.strata_of(part), households_of(recipe, part, origin)
+    block = group_cell(plan, cell, before, strata, weights, None, households, demanded=demanded)
     labels = pa.array(block.groups.labels)
     columns = dict(zip(names, part.columns, strict=True))
     for place, column in enumerate(before):
@@ -152,6 +192,7 @@ def publish(
                 for place, name in enumerate(names)
                 if name not in recipe.identifiers
             },
+            **({} if households is None else {HOUSEHOLD: households}),
             PLACE: _places(rows, order_key),
             FIGURES: pa.concat_arrays([figures, pa.nulls(part.num_rows - 1, pa.binary())]),
         }
@@ -291,6 +332,12 @@ def _with_weights(part: Any, recipe: Recipe, origin: Origin) -> Any:
     place = part.schema.get_field_index(recipe.weights)
     weights = origin.readable(piece(part, recipe.weights))
     return part.set_column(place, recipe.weights, weights)
+
+
+def _weights(part: Any, recipe: Recipe, origin: Origin) -> NDArray[np.float64] | None:
+    if recipe.weights is None:
+        return None
+    return weights_of(recipe, _with_weights(part, recipe, origin))
 
 
 def _in_unit(column: pa.Array | pa.ChunkedArray, unit: str) -> pa.Array | pa.ChunkedArray:

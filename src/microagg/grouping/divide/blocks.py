@@ -114,17 +114,31 @@ def join_smallest(
             break
         alive = alive[alive != small]
         nearest = alive[np.argmin(((middles[alive] - middles[small]) ** 2).sum(axis=1))]
-        total = sizes[nearest] + sizes[small]
-        if total > 0:
-            middles[nearest] += (middles[small] - middles[nearest]) * (sizes[small] / total)
-        sizes[nearest] = total
-        home[home == small] = nearest
+        join(small, nearest, sizes, middles, home)
     return alive
+
+
+def join(
+    cell: int,
+    other: int,
+    sizes: NDArray[np.float64],
+    middles: NDArray[np.float64],
+    home: NDArray[np.int64],
+) -> None:
+    """Make a cell part of another, whose size, middle and home are brought up to date."""
+    total = sizes[other] + sizes[cell]
+    if total > 0:
+        middles[other] += (middles[cell] - middles[other]) * (sizes[cell] / total)
+    sizes[other] = total
+    home[home == cell] = other
 
 
 def _part(task: Task, rows: NDArray[np.integer]) -> Task:
     whole = None if task.whole is None else task.whole[rows]
-    return replace(task, records=task.records[rows], whole=whole, orders={})
+    mixed = None if task.mixed is None else task.mixed.of(rows)
+    demands = None if task.demands is None else task.demands.rows(rows)
+    part = replace(task, records=task.records[rows], whole=whole, orders={})
+    return replace(part, mixed=mixed, demands=demands)
 
 
 @kernel

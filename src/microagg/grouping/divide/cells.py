@@ -5,7 +5,7 @@ only: not on the rows that come with it, nor on threads or machines. NumPy array
 rows come from and go to is for the engines to know.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.grouping.divide.blocks import join_smallest
+from microagg.grouping.divide.blocks import join, join_smallest
 from microagg.grouping.divide.reduce import find_axes
 from microagg.kernels.compiling import kernel
 
@@ -110,10 +110,16 @@ def assign(tree: CellTree, rows: NDArray[np.float64]) -> NDArray[np.int64]:
     return cells
 
 
-def merge_small(tree: CellTree, counts: NDArray[np.integer], k: int) -> NDArray[np.int64]:
+def merge_small(
+    tree: CellTree,
+    counts: NDArray[np.integer],
+    k: int,
+    is_enough: Callable[[NDArray[np.int64]], bool] | None = None,
+) -> NDArray[np.int64]:
     """Merge every cell with fewer than k rows with the nearest one on its branch.
 
-    counts: how many rows each cell has.
+    counts: how many rows each cell has. is_enough: whether some cells together have what else is
+    needed; where they have not, they are merged with the nearest likewise.
 
     Returns for each cell the first of those that it is one with. Branches are gone through from the
     leaves to the root, so a small cell meets its sibling first; nearest is by the middles of cells,
@@ -128,9 +134,34 @@ def merge_small(tree: CellTree, counts: NDArray[np.integer], k: int) -> NDArray[
             for child in tree.children[split]
         ]
         alive = np.sort(np.concatenate(below))
-        branches[split] = join_smallest(alive, sizes, middles, home, k)
+        alive = join_smallest(alive, sizes, middles, home, k)
+        if is_enough is not None:
+            alive = _join_lacking(alive, sizes, middles, home, is_enough)
+        branches[split] = alive
     _, first, number = np.unique(home, return_index=True, return_inverse=True)
     return first[number]
+
+
+def _join_lacking(
+    alive: NDArray[np.int64],
+    sizes: NDArray[np.float64],
+    middles: NDArray[np.float64],
+    home: NDArray[np.int64],
+    is_enough: Callable[[NDArray[np.int64]], bool],
+) -> NDArray[np.int64]:
+    """Join cells that have not enough with the nearest until all have, or one is left."""
+    waiting = alive.tolist()
+    while waiting and alive.size > 1:
+        cell = waiting.pop(0)
+        if is_enough(np.flatnonzero(home == cell)):
+            continue
+        others = alive[alive != cell]
+        nearest = int(others[np.argmin(((middles[others] - middles[cell]) ** 2).sum(axis=1))])
+        join(cell, nearest, sizes, middles, home)
+        alive = others
+        # It had enough without these, but may not have it with them.
+        waiting = [nearest, *(each for each in waiting if each != nearest)]
+    return alive
 
 
 def _find_split(rows):

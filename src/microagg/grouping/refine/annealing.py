@@ -28,9 +28,9 @@ from microagg.kernels.compiling import kernel
 
 # A call passes over its records so many times, and cools down from pass to pass; it draws from a
 # window that moves along with it, so that what it works on stays in a core's cache.
-_FEWEST_PASSES, _MOST_PASSES = 4, 64
-_STEPS_A_PASS = 8
-_WINDOW = 1024
+FEWEST_PASSES, MOST_PASSES = 4, 64
+STEPS_A_PASS = 8
+WINDOW = 1024
 # Attributes come in fours: their sums are kept in four parts, which makes vector instructions.
 LANES = 4
 # A record's chance to be drawn is at most so many times above that of another.
@@ -119,15 +119,15 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
             _join(region, at, slot)
             at += 1
 
-    lots = _draw_lots(heat)
+    lots = draw_lots(heat)
     state = np.uint64(seed)
     low = np.uint64(0xFFFFFFFF)
     half = np.uint64(0xFFFF)
     largest = 2 * k - 1
     pause = 4 * k + 8
-    passes = max(_FEWEST_PASSES, min(_MOST_PASSES, steps // (_STEPS_A_PASS * m)))
+    passes = max(FEWEST_PASSES, min(MOST_PASSES, steps // (STEPS_A_PASS * m)))
     chunk = max(1, -(-steps // passes))
-    window = min(lots.size, _WINDOW)
+    window = min(lots.size, WINDOW)
     begin = 0.0
     stride = lots.size / chunk
     slope = np.empty(width)
@@ -136,7 +136,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
         if step % chunk == 0:
             temperature = hot + (cold - hot) * (step // chunk) / (passes - 1)
             begin = 0.0
-        state = _stir(state)
+        state = stir(state)
         lot = np.int64(begin) + np.int64(((state & low) * np.uint64(window)) >> np.uint64(32))
         x = np.int64(lots[lot - lots.size if lot >= lots.size else lot])
         begin += stride
@@ -178,7 +178,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
                     centres[at_one + a] += (centres[at_one + a] - value) * share
                     centres[at_other + a] += (value - centres[at_other + a]) * other_share
             continue
-        state = _stir(state)
+        state = stir(state)
         if other_size < largest and (more >> np.uint64(28)) < np.uint64(4):
             mate = members[one, np.int64(((state & low) * np.uint64(size)) >> np.uint64(32))]
             pick = ((state >> np.uint64(48)) * np.uint64(listed[mate])) >> np.uint64(16)
@@ -251,7 +251,7 @@ def _apart(own, at_x, centres, at_slot, width):
 
 
 @kernel
-def _draw_lots(heat):
+def draw_lots(heat):
     """Record numbers to draw from: everybody once, and again for more than their share of heat."""
     total = 0.0
     for i in range(heat.size):
@@ -270,7 +270,7 @@ def _draw_lots(heat):
 
 
 @kernel(inline="always")
-def _stir(state):
+def stir(state):
     """The next of Marsaglia's random numbers (xorshift)."""
     state ^= state << np.uint64(13)
     state ^= state >> np.uint64(7)
@@ -376,7 +376,7 @@ def _found(region, slot, k, x, limit, state):
         if i == region.listed[source]:
             asked += 1
             i = 0
-        state = _stir(state)
+        state = stir(state)
         home = region.group[y]
         if home == slot or region.counts[home] <= k or (state & np.uint64(7)) == 0:
             continue

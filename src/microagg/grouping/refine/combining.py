@@ -17,15 +17,28 @@ def combine(points, order, sizes, other_order, other_sizes):
 
     Where both are as good, the first one's groups. O(n d) time.
     """
+    scatter = np.empty(sizes.size + other_sizes.size)
+    at = 0
+    for g in range(sizes.size):
+        scatter[g] = scatter_of(points, order, at, at + sizes[g])
+        at += sizes[g]
+    at = 0
+    for g in range(other_sizes.size):
+        scatter[sizes.size + g] = scatter_of(points, other_order, at, at + other_sizes[g])
+        at += other_sizes[g]
+    return better_parts(scatter, order, sizes, other_order, other_sizes)
+
+
+@kernel
+def better_parts(costs, order, sizes, other_order, other_sizes):
+    """The same by whatever the groups of both cost, those of the first one first."""
     n, own = order.size, sizes.size
     rows = np.concatenate((order, other_order))
     counts = np.concatenate((sizes, other_sizes))
-    scatter = np.empty(counts.size)
     group = np.empty(n, np.int32)
     parent = np.arange(own).astype(np.int32)
     at = 0
     for g in range(counts.size):
-        scatter[g] = scatter_of(points, rows, at, at + counts[g])
         one = np.int32(g) if g < own else root_of(parent, group[rows[at]])
         for i in range(at, at + counts[g]):
             if g < own:
@@ -38,7 +51,7 @@ def combine(points, order, sizes, other_order, other_sizes):
     gains = np.zeros(own)
     at = 0
     for g in range(counts.size):
-        gains[root_of(parent, group[rows[at]])] += scatter[g] if g < own else -scatter[g]
+        gains[root_of(parent, group[rows[at]])] += costs[g] if g < own else -costs[g]
         at += counts[g]
 
     best = np.empty(n, np.int32)
@@ -52,6 +65,6 @@ def combine(points, order, sizes, other_order, other_sizes):
                 filled += 1
             best_sizes[groups] = counts[g]
             groups += 1
-            total += scatter[g]
+            total += costs[g]
         at += counts[g]
     return best, best_sizes[:groups], total

@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent, tell
 from microagg.grouping.cluster.mdav import mdav
+from microagg.grouping.method import Mixed
 from microagg.grouping.refine.annealing import LANES, anneal, draws
 from microagg.grouping.refine.budget import Budget
 from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoing
+from microagg.grouping.refine.mixed import MixedField, anneal_mixed, combine_mixed, total_cost
+from microagg.grouping.refine.mixed_lists import NEIGHBOURS, mixed_lists
 from microagg.kernels.compiling import kernel
 from microagg.kernels.threads import run_each
 from microagg.kernels.trees.lists import nearest_lists
@@ -40,6 +43,8 @@ _GROUPS_A_REGION = 16
 # steps, but where there are many it freezes too soon.
 _PARTNERS = 8
 _MANY_STEPS = 4000
+# The same by categories.
+_MANY_STEPS_IF_MIXED = 100
 
 Seen = Callable[[NDArray[np.integer], NDArray[np.integer]], None]
 
@@ -48,13 +53,16 @@ def _never() -> bool:
     return False
 
 
+def _combine_points(field, *groups):
+    return combine(field.points, *groups)
+
+
 class _Field(NamedTuple):
     """The records in an order that keeps near ones together, and what steps need to know of them.
 
     Attributes are centred and filled up with zeros to a multiple of LANES.
     """
 
-    rows: NDArray[np.int32]
     points: NDArray[np.float64]
     near: NDArray[np.int32]
     scales: NDArray[np.float64]
@@ -78,6 +86,7 @@ def search(
     steps: int | None = None,
     seconds: float = math.inf,
     seen: Seen | None = None,
+    mixed: Mixed | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Rows group by group, and the sizes of the groups: k to 2k - 1 records each.
 
@@ -85,15 +94,16 @@ def search(
     `steps`, that many moves are tried and the same generator gives the same groups, whatever the
     machine and its threads; with `seconds`, as many as fit, so the groups may differ from run to
     run. `seen` is shown the groups at the end of every stage, rows group by group and sizes: good
-    groups that the best may lack.
+    groups that the best may lack. `mixed` is what records lose where that is not the SSE: then it
+    is that loss which never rises.
 
     A step takes O(d) time, a division into regions O(n (d + log n)); memory is O(n (d + k)).
     """
     if seconds < math.inf:
-        compile_search(records, k)
+        compile_search(records, k, mixed)
     budget = Budget(len(records), steps, seconds)
     try:
-        work = Search(records, order, sizes, k, budget.each(), budget.over)
+        work = Search(records, order, sizes, k, budget.each(), budget.over, mixed)
     except TimeoutError:
         advance(1.0)
         return split_large(records, order, sizes, k)
@@ -116,6 +126,9 @@ def seek(
     warm: the groups have been annealed before.
     """
     n = len(work.records)
+    if work.mixed is not None:
+        work.run(rng, Budget(n, steps, seconds, warm), advance, seen)
+        return
     whole = Budget(n, steps, seconds, warm)
     if not worth_redoing(work, steps, seconds):
         work.run(rng, whole, advance, seen)
@@ -146,19 +159,27 @@ class Search:
         k: int,
         each: float = np.inf,
         late: Callable[[], bool] = _never,
+        mixed: Mixed | None = None,
     ) -> None:
         """Get ready, which takes a while for many records; a TimeoutError if that gets late.
 
         each: about how many steps there will be for each record.
         """
-        looks = int(min(max(each, _FEWEST_LOOKS), _MOST_LOOKS))
-        self._field, self._start = _enter(
-            records, *split_large(records, order, sizes, k), k, looks, late
+        # Where there are categories, lists are made by them.
+        most = _MOST_LOOKS if mixed is None else _FEWEST_LOOKS
+        looks = int(min(max(each, _FEWEST_LOOKS), most))
+        self._rows, self._field, self._start = _enter(
+            records, *split_large(records, order, sizes, k), k, looks, late, mixed
         )
         self._best = self._start
-        self.records, self._k = records, k
-        self._spread = float(np.einsum("ij,ij->", self._field.points, self._field.points))
+        self.records, self._k, self.mixed = records, k, mixed
         self._late = _never
+        if mixed is None:
+            self._anneal, self._combine = anneal, _combine_points
+            self._spread = float(np.einsum("ij,ij->", self._field.points, self._field.points))
+        else:
+            self._anneal, self._combine = anneal_mixed, combine_mixed
+            self._spread = total_cost(self._field)
 
     def run(
         self, rng: np.random.Generator, budget: Budget, advance: Advance, seen: Seen | None = None
@@ -168,16 +189,16 @@ class Search:
         while not (budget.spent() or self._late()):
             local = budget.local()
             start = self._best if local else current
-            current = _stage(self._field, start, self._k, rng, budget, local)
+            current = _stage(self._anneal, self._field, start, self._k, rng, budget, local)
             self._keep(current)
             if seen is not None:
-                seen(self._field.rows[current.order], current.sizes)
+                seen(self._rows[current.order], current.sizes)
             advance(budget.share())
 
     def take(self, order: NDArray[np.integer], sizes: NDArray[np.integer]) -> None:
         """Keep what is better in these groups."""
-        number = np.empty_like(self._field.rows)
-        number[self._field.rows] = np.arange(number.size, dtype=np.int32)
+        number = np.empty_like(self._rows)
+        number[self._rows] = np.arange(number.size, dtype=np.int32)
         self._keep(_Groups(number[order], sizes.astype(np.int32)))
 
     def within(self, rows: NDArray[np.integer]) -> "Search":
@@ -206,19 +227,20 @@ class Search:
 
     def groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The best so far: rows group by group, and the sizes."""
-        return self._field.rows[self._best.order], self._best.sizes
+        return self._rows[self._best.order], self._best.sizes
 
     def _keep(self, groups: _Groups) -> None:
-        *best, total = combine(self._field.points, *self._best, *groups)
+        *best, total = self._combine(self._field, *self._best, *groups)
         self._best = _Groups(*best)
         if self._spread > 0.0:
             tell(f"loss {100.0 * total / self._spread:.4g} %")
 
 
-def compile_search(records: NDArray[np.float64], k: int) -> None:
+def compile_search(records: NDArray[np.float64], k: int, mixed: Mixed | None = None) -> None:
     """Have the kernels ready before time is taken."""
     few = np.ascontiguousarray(records[: 2 * k])
-    work = Search(few, np.arange(2 * k), np.array([2 * k]), k)
+    part = None if mixed is None else mixed.of(np.arange(2 * k))
+    work = Search(few, np.arange(2 * k), np.array([2 * k]), k, mixed=part)
     work.run(np.random.default_rng(0), Budget(2 * k, 1), silent)
 
 
@@ -241,7 +263,7 @@ def split_large(
     return line, np.concatenate(parts)
 
 
-def _enter(records, order, sizes, k, looks, late):
+def _enter(records, order, sizes, k, looks, late, mixed):
     """The field, and the groups as they stand in it."""
     n, d = records.shape
     everyone = np.arange(n, dtype=np.int32)
@@ -250,27 +272,35 @@ def _enter(records, order, sizes, k, looks, late):
         if late():
             raise TimeoutError
 
-    rows, lists, squares = nearest_lists(records, everyone, max(12, min(2 * k, 24)), looks, check)
+    count = max(12, min(2 * k, 24)) if mixed is None else NEIGHBOURS
+    rows, lists, squares = nearest_lists(records, everyone, count, looks, check)
     check(1.0)
+    number = np.empty(n, np.int32)
+    number[rows] = everyone
+    for j in range(lists.shape[1]):
+        lists[:, j] = number[lists[:, j]]
+    if mixed is not None:
+        mixed = mixed.of(rows)
+        lists, squares = mixed_lists(mixed, lists)
+        check(1.0)
     # A step is judged between the scale of its neighbourhood and that of all, nearer to the first.
     local = np.zeros(n)
     for j in range(min(k, lists.shape[1])):
         local += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
     del squares
-    local *= 0.5 / min(k, lists.shape[1])
+    local *= (0.5 if mixed is None else 1.0) / min(k, lists.shape[1])
     root = np.sqrt(local)
     scales = root * np.sqrt(root) * np.sqrt(np.sqrt(local.mean()))
-    number = np.empty(n, np.int32)
-    number[rows] = everyone
-    for j in range(lists.shape[1]):
-        lists[:, j] = number[lists[:, j]]
     points = np.zeros((n, -(-d // LANES) * LANES))
     for a in range(d):
         points[:, a] = records[rows, a] - records[:, a].mean()
-    return _Field(rows, points, lists, scales), _Groups(number[order], sizes)
+    field = _Field(points, lists, scales)
+    if mixed is not None:
+        field = MixedField(*field, *mixed)
+    return rows, field, _Groups(number[order], sizes)
 
 
-def _stage(field, groups, k, rng, budget, local):
+def _stage(annealing, field, groups, k, rng, budget, local):
     """Divide the groups into regions, anneal each of them, and put them together."""
     regions = _divide(field, groups, rng, local)
     members = np.concatenate(regions)
@@ -285,7 +315,8 @@ def _stage(field, groups, k, rng, budget, local):
         sizes[slot : slot + region.size] = groups.sizes[region]
     seeds = rng.integers(1, 2**63, len(regions))
     steps, hot, cold = budget.stage(len(regions), local)
-    partners = _PARTNERS if budget.each() < _MANY_STEPS else 1
+    many = _MANY_STEPS if annealing is anneal else _MANY_STEPS_IF_MIXED
+    partners = _PARTNERS if budget.each() < many else 1
     allowed = draws()
 
     def work(r: int) -> None:
@@ -293,7 +324,7 @@ def _stage(field, groups, k, rng, budget, local):
             own, (first, last) = sizes[slots[r] : slots[r + 1]], firsts[r : r + 2]
             some = steps * counts[r] // order.size
             ways = hot, cold, partners, allowed, seeds[r]
-            anneal(field, order, place, own, first, last, k, some, *ways)
+            annealing(field, order, place, own, first, last, k, some, *ways)
 
     run_each([partial(work, r) for r in range(len(regions))])
     budget.take(steps)
@@ -309,10 +340,20 @@ def _divide(field, groups, rng, local):
     halvings = (g // _GROUPS_A_REGION).bit_length() - 1
     if not local:
         halvings = min(halvings, max(1, -(-n // _REGION) - 1).bit_length())
-    regions = [np.arange(g)]
     if halvings <= 0:
-        return regions
-    centres = _centres(field.points, *groups)
+        return [np.arange(g)]
+    regions = cut_regions(_centres(field.points, *groups), halvings, rng)
+    # In the order of the field, near groups stand together in memory too.
+    firsts = groups.order[np.cumsum(groups.sizes) - groups.sizes]
+    return [region[np.argsort(firsts[region])] for region in regions]
+
+
+def cut_regions(
+    centres: NDArray[np.float64], halvings: int, rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Groups by their numbers, halved so many times at the median along the line through the
+    centres of two; centres: one line an attribute."""
+    regions = [np.arange(centres.shape[1])]
     for _ in range(halvings):
         halves = []
         for region in regions:
@@ -323,9 +364,7 @@ def _divide(field, groups, rng, local):
                 along += centres[a, region] * line[a]
             halves += np.array_split(region[np.argsort(along, kind="stable")], 2)
         regions = halves
-    # In the order of the field, near groups stand together in memory too.
-    firsts = groups.order[np.cumsum(groups.sizes) - groups.sizes]
-    return [region[np.argsort(firsts[region])] for region in regions]
+    return regions
 
 
 def _gather(groups, members):

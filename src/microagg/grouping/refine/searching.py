@@ -25,7 +25,7 @@ def _effort(name: str) -> str:
 EFFORT = Option(
     "effort",
     "brief, quick, balanced (the default) or best: steps by the number of records; best searches "
-    "many times and adds integer programmes, up to 5,000 records",
+    "many times and adds integer programmes, up to 5,000 records of numbers only",
     None,
     _effort,
     "brief, quick, balanced or best",
@@ -44,6 +44,8 @@ TIME_LIMIT = Option(
     number(lambda seconds: 0 <= seconds <= MOST_SECONDS),
     "a number of seconds, 0 to a billion",
 )
+# By categories a step takes several times as long, so an effort has fewer, but for the briefest.
+_STEPS_IF_MIXED, _FEWEST_IF_MIXED = 0.2, 6
 # Each says how long to search.
 BUDGET = {EFFORT.name, STEPS.name, TIME_LIMIT.name}
 
@@ -52,8 +54,16 @@ def refine_groups(task: Task, method: Method, seconds: float) -> Groups:
     """The groups of any method, and a search from there: for so many seconds, or balanced."""
     first = replace(task, advance=lambda share: task.advance(0.5 * share))
     groups = method.group(first)
-    steps = afforded(len(task.records), "balanced") if seconds == math.inf else None
+    steps = _afforded(task, "balanced") if seconds == math.inf else None
     return _search_on(task, groups, steps, seconds, 0.5)
+
+
+def _afforded(task: Task, effort: str) -> int:
+    n = len(task.records)
+    steps = afforded(n, effort)
+    if task.mixed is None:
+        return steps
+    return min(steps, max(int(_STEPS_IF_MIXED * steps), _FEWEST_IF_MIXED * n))
 
 
 def _search(task: Task) -> Groups:
@@ -67,7 +77,7 @@ def _search(task: Task) -> Groups:
     begun = time.monotonic()
     groups = start(replace(task, advance=lambda share: task.advance(0.2 * share)))
     if seconds == math.inf and steps is None:
-        steps = afforded(len(task.records), effort)
+        steps = _afforded(task, effort)
     seconds = max(0.0, seconds - (time.monotonic() - begun))
     return _search_on(
         task, groups, steps, seconds, 0.2, search_best if effort == "best" else search
@@ -85,7 +95,10 @@ def _search_on(
     def advance(share: float) -> None:
         task.advance(done + (1.0 - done) * share)
 
-    return seek(task.records, *groups, task.k, task.rng, advance, steps=steps, seconds=seconds)
+    given = task.records, *groups, task.k, task.rng, advance
+    if task.mixed is not None:
+        return search(*given, steps=steps, seconds=seconds, mixed=task.mixed)
+    return seek(*given, steps=steps, seconds=seconds)
 
 
 def _agree(options: Mapping[str, Any], d: int) -> None:
@@ -101,7 +114,8 @@ def _agree(options: Mapping[str, Any], d: int) -> None:
 METHODS = (
     Method(
         "search",
-        "groups of another method annealed: records move, change places, found and leave groups",
+        "groups of another method annealed: records move, change places, found and leave groups; "
+        "with categories by the loss as it is reported, that of the commonest in a group",
         "microagg",
         "as the start, and O(d) a step",
         _search,

@@ -69,6 +69,26 @@ def find_nearest(
     return found
 
 
+def find_several(
+    tree: Tree,
+    queries: NDArray[np.float64],
+    count: int,
+    advance: Callable[[float], None] = lambda _share: None,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The so many records nearest to each query, the nearest first, and their squared distances.
+
+    The lowest of equally near ones come first; there must be so many. (n, count) each.
+    """
+    n = len(queries)
+    homes = np.empty(n, np.int32)
+    run_blocks(partial(_route, tree, queries, homes), n, _QUERIES_AT_ONCE)
+    sequence = np.argsort(homes, kind="stable").astype(np.int32)
+    numbers, squares = np.empty((n, count), np.int32), np.empty((n, count))
+    search = partial(_find_several, tree, queries, homes, sequence, numbers, squares)
+    run_blocks(search, n, _QUERIES_AT_ONCE, advance)
+    return numbers, squares
+
+
 @kernel(fastmath={"nnan", "nsz"})
 def _route(tree, queries, homes, first, last):
     """A leaf close to each query: always on to the nearest box."""
@@ -95,6 +115,17 @@ def _find_nearest(tree, queries, homes, within, weights, sequence, found, first,
         found.weights[q] = nearest(tree, queries[q], home, NONE, within[q], space)
         found.numbers[q] = space.rows[0]
         found.squares[q] = space.squares[0]
+
+
+@kernel
+def _find_several(tree, queries, homes, sequence, numbers, squares, first, last):
+    count = numbers.shape[1]
+    space = make_space(count, np.empty(0, np.int64))
+    for q in sequence[first:last]:
+        nearest(tree, queries[q], np.int64(homes[q]), NONE, np.inf, space)
+        for i in range(count):
+            numbers[q, i] = space.rows[i]
+            squares[q, i] = space.squares[i]
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""k-anonymity: at least k records, or entities, share each combination of values."""
+"""k-anonymity: at least k records, entities or households share each combination of values."""
 
 from microagg.base.recipe import Recipe
 from microagg.engine.protocol import Recount
@@ -6,7 +6,7 @@ from microagg.release.promises.promise import Promise
 
 
 def _sentence(recipe: Recipe) -> str:
-    units = "records" if recipe.entity is None else "entities"
+    units = "different households" if recipe.household is not None else recipe.units
     return f"at least {recipe.k} {units} share each combination of values"
 
 

@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
@@ -65,6 +66,10 @@ class Excel(Format):
     suffixes: ClassVar = {".xlsx": "workbook", ".xlsm": "workbook with macros"}
     only_read: ClassVar = {".xlsm": ".xlsx"}
 
+    def described(self, layout: Layout) -> dict[str, str]:
+        """The sheet."""
+        return {"sheet": layout.sheet}
+
     def read(
         self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
@@ -77,7 +82,28 @@ class Excel(Format):
         change cells.
         """
         path = Path(address)
-        sha256 = sha256_of(path)
+        return self._read(path, sha256_of(path), reading, advance)[0]
+
+    def head(
+        self, address: str, reading: Reading, typed: Typed, most: int
+    ) -> tuple[Loaded, float] | None:
+        """The first rows of a large sheet."""
+        path = Path(address)
+        if path.stat().st_size <= most >> 7:
+            return None
+        # A cell of a sheet takes about as long as a line of text.
+        loaded, expected = self._read(path, "", reading, silent, most >> 8)
+        return loaded, min(1.0, loaded.table.num_rows / max(1, expected - 1))
+
+    def _read(
+        self,
+        path: Path,
+        sha256: str,
+        reading: Reading,
+        advance: Advance,
+        most: int | None = None,
+    ) -> tuple[Loaded, int]:
+        """A sheet, or about so many cells of it; and how many rows it says to have."""
         openpyxl = require("openpyxl", "reading Excel files", "excel")
         with warnings.catch_warnings():
             # Charts, drop-down lists and the like are not read; that is no news here.
@@ -94,7 +120,8 @@ class Excel(Format):
             try:
                 sheet = _sheet(workbook, reading.sheet, path)
                 what = f"{path}, sheet {sheet.title!r}"
-                rows, formats = _cells(sheet, what, advance)
+                expected = sheet.max_row or (0 if most is None else _count_rows(path, sheet))
+                rows, formats = _cells(sheet, what, advance, most)
             finally:
                 workbook.close()
         names, columns = _columns(rows, what)
@@ -110,7 +137,8 @@ class Excel(Format):
             for name, format in zip(names, formats, strict=False)
             if format != "General"
         }
-        return Loaded(table, Layout(sheet.title, shown), sha256, notes)
+        loaded = Loaded(table, Layout(sheet.title, shown), sha256, notes)
+        return loaded, expected if len(rows) < expected and most is not None else len(rows)
 
     def released(self, layout: Layout, table: pa.Table, recipe: Recipe) -> Layout:
         """Formats of the columns that are there, unless they hold more than a pattern."""
@@ -169,8 +197,24 @@ def _sheet(workbook: Any, wanted: str | None, path: Path) -> Any:
     return sheets[wanted]
 
 
-def _cells(sheet: Any, what: str, advance: Advance) -> tuple[list[tuple], list[str]]:
-    """All rows down to the last with a cell in it, and the formats of the first below the names."""
+def _count_rows(path: Path, sheet: Any) -> int:
+    """How many rows a sheet has that does not say so, by the marks of their beginnings; 0 if that
+    cannot be told."""
+    inside, count, end = getattr(sheet, "_worksheet_path", ""), 0, b""
+    with suppress(KeyError), zipfile.ZipFile(path) as archive, archive.open(inside) as stream:
+        while block := stream.read(1 << 20):
+            count += (end + block).count(b"<row")
+            end = block[-3:]
+    return count
+
+
+def _cells(
+    sheet: Any, what: str, advance: Advance, most: int | None
+) -> tuple[list[tuple], list[str]]:
+    """All rows down to the last with a cell in it, and the formats of the first below the names.
+
+    most: how many cells are enough; all if None.
+    """
     expected = sheet.max_row or 0
     # Some programs write a wrong size; then the rows themselves have to tell.
     sheet.reset_dimensions()
@@ -184,6 +228,8 @@ def _cells(sheet: Any, what: str, advance: Advance) -> tuple[list[tuple], list[s
                 raise ValueError
             if any(cell is not None and cell != "" for cell in cells):
                 last = len(rows)
+            if most is not None and len(rows) * len(cells) > most:
+                break
             if len(rows) % _ADVANCE_EVERY == 0 and expected:
                 advance(min(1.0, len(rows) / expected))
         first = next(sheet.iter_rows(min_row=2, max_row=2), ())

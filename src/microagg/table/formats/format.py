@@ -119,9 +119,9 @@ class Format:
         return Path(address).name
 
     def head(
-        self, path: Path, reading: Reading, typed: Typed, most: int
+        self, address: str, reading: Reading, typed: Typed, most: int
     ) -> tuple[Loaded, float] | None:
-        """The first rows of a file of more than so many bytes, and which share of it they are."""
+        """The first rows of a table of more than so many bytes, and about which share they are."""
         return None
 
     def file_of(self, address: str) -> Path | None:
@@ -173,6 +173,10 @@ class Format:
         layout, source: those of an input of the same format, None without one.
         """
         return layout
+
+    def described(self, layout: Any) -> dict[str, str]:
+        """What was found out about how an input is written, in a word or two each."""
+        return {}
 
     def layout_of_file(self, layout: Any) -> Any:
         """What of an input's layout tells nothing of its entries, None if nothing is left."""

@@ -3,9 +3,10 @@
 import json
 from dataclasses import dataclass
 from decimal import Decimal
+from io import BytesIO, TextIOWrapper
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import IO, Any, ClassVar, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,31 +51,20 @@ class JsonLines(Format):
         YYYY-MM-DD) or text; a mixture is refused, and so are lists and objects within records.
         """
         path = Path(address)
-        sha256 = sha256_of(path)
-        columns: dict[str, list[Any]] = {}
-        row = number = 0
-        try:
-            with path.open(encoding="utf-8-sig") as lines:
-                for line in lines:
-                    number += 1
-                    if line.strip():
-                        _add(columns, row, json.loads(line, parse_constant=_refuse))
-                        row += 1
-        # What the decoder says may quote the line.
-        except (ValueError, RecursionError):
-            raise InputError(
-                f"{path.name} is no JSON lines near line {max(1, number)}: each must be one "
-                "object, as UTF-8 text"
-            ) from None
-        if not row:
-            raise InputError(f"{path.name} is empty; each line must hold a record")
-        check_names(list(columns), path.name)
-        check_rows(row, path.name)
-        arrays = [
-            _array(name, [*cells, *[None] * (row - len(cells))]) for name, cells in columns.items()
-        ]
-        advance(1.0)
-        return Loaded(pa.table(arrays, list(columns)), None, sha256)
+        return _loaded(path, path.open("rb"), sha256_of(path), advance)
+
+    def head(
+        self, address: str, reading: Reading, typed: Typed, most: int
+    ) -> tuple[Loaded, float] | None:
+        """The whole lines among the first bytes of a large file."""
+        # Lines take longer to understand than those of other text files.
+        path, most = Path(address), most >> 1
+        size = path.stat().st_size
+        if size <= most:
+            return None
+        with path.open("rb") as stream:
+            lines = stream.read(most).rpartition(b"\n")[0] + b"\n"
+        return _loaded(path, BytesIO(lines), "", silent), len(lines) / size
 
     def write(self, table: pa.Table, path: Path, layout: None) -> None:
         """Write a line for each record, missing values as null; equal tables give equal bytes."""
@@ -84,6 +74,33 @@ class JsonLines(Format):
             for row in zip(*columns, strict=True):
                 record = dict(zip(table.column_names, row, strict=True))
                 stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _loaded(path: Path, stream: IO[bytes], sha256: str, advance: Advance) -> Loaded:
+    columns: dict[str, list[Any]] = {}
+    row = number = 0
+    try:
+        with TextIOWrapper(stream, encoding="utf-8-sig") as lines:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    _add(columns, row, json.loads(line, parse_constant=_refuse))
+                    row += 1
+    # What the decoder says may quote the line.
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{path.name} is no JSON lines near line {max(1, number)}: each must be one "
+            "object, as UTF-8 text"
+        ) from None
+    if not row:
+        raise InputError(f"{path.name} is empty; each line must hold a record")
+    check_names(list(columns), path.name)
+    check_rows(row, path.name)
+    arrays = [
+        _array(name, [*cells, *[None] * (row - len(cells))]) for name, cells in columns.items()
+    ]
+    advance(1.0)
+    return Loaded(pa.table(arrays, list(columns)), None, sha256)
 
 
 def _refuse(_constant: str) -> NoReturn:

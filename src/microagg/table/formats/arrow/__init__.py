@@ -30,6 +30,7 @@ from microagg.table.metadata import released_schema
 
 # As many as a row group of a Parquet file usually has.
 _ROWS = 1 << 20
+_FEWEST_ROWS = 256
 _OFFSET = 32
 
 
@@ -85,14 +86,16 @@ class Arrow(Format):
         return Loaded(table, parts.layout, parts.sha256, parts.notes)
 
     def head(
-        self, path: Path, reading: Reading, typed: Typed, most: int
+        self, address: str, reading: Reading, typed: Typed, most: int
     ) -> tuple[Loaded, float] | None:
         """The first rows of a large file, or of a folder."""
-        files = [self._outline(file) for file in self.files_of(path)]
+        files = [self._outline(file) for file in self.files_of(Path(address))]
         if sum(file.size for file in files) <= most:
             return None
         layout, batches, size = files[0].layout, [], 0
-        for batch in self._read(files[0], layout.schema.names, _ROWS >> 4):
+        # Not more than about what is wanted at a time, however many columns there are.
+        rows = max(_FEWEST_ROWS, min(_ROWS >> 4, most // (8 * len(layout.schema))))
+        for batch in self._read(files[0], layout.schema.names, rows):
             batches.append(batch.select(layout.schema.names).cast(layout.schema))
             size += batch.nbytes
             if size > most:

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.table.metadata import PANDAS, pandas_notes
+from microagg.table.checks import without_run
+from microagg.table.metadata import PANDAS, changed, pandas_notes
 
 SUFFIXES = {
     ".parquet": "parquet",
@@ -54,9 +55,7 @@ def kind_inside(path: Path) -> str:
 def without_views(schema: pa.Schema) -> pa.Schema:
     """The same columns without views and runs, which few functions know."""
     for place, field in enumerate(schema):
-        kind = field.type
-        if pa.types.is_run_end_encoded(kind):
-            kind = kind.value_type
+        kind = changed(field, without_run).type
         if pa.types.is_dictionary(kind):
             values = _VIEWS.get(kind.value_type, kind.value_type)
             kind = pa.dictionary(kind.index_type, values, kind.ordered)

@@ -18,6 +18,7 @@ from microagg.table.formats.csv.layout import (
     CsvLayout,
     Outline,
     compression_of,
+    first_bytes,
     outline,
     understand,
     without_missing,
@@ -66,15 +67,16 @@ class Csv(Format):
         return address == STANDARD_STREAM or super().holds(address)
 
     def head(
-        self, path: Path, reading: Reading, typed: Typed, most: int
+        self, address: str, reading: Reading, typed: Typed, most: int
     ) -> tuple[Loaded, float] | None:
         """The whole lines among the first bytes of a large file."""
-        size = path.stat().st_size
-        if size <= most:
+        path = Path(address)
+        first, share = first_bytes(path, most)
+        if share == 1.0:
             return None
-        with path.open("rb") as stream:
-            lines = stream.read(most).rpartition(b"\n")[0] + b"\n"
-        return self.read(Piped(lines, path.name), reading, typed), len(lines) / size
+        lines = first.rpartition(b"\n")[0] + b"\n"
+        loaded = self.read(Piped(lines, path.name), reading, typed)
+        return loaded, share * len(lines) / len(first)
 
     def shown(self, address: str) -> str:
         """The name of the file."""
@@ -142,6 +144,16 @@ class Csv(Format):
         if self._promises_tabs(path):
             return replace(layout, delimiter="\t")
         return replace(layout, delimiter=",") if self._promises_tabs(source) else layout
+
+    def described(self, layout: CsvLayout) -> dict[str, str]:
+        """Encoding, delimiter and decimal sign."""
+        named = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+        delimiter, decimal = layout.delimiter, layout.decimal
+        return {
+            "encoding": layout.encoding,
+            "delimiter": named.get(delimiter, delimiter),
+            "decimal sign": {".": "point", ",": "comma"}.get(decimal, decimal),
+        }
 
     def layout_of_file(self, layout: CsvLayout) -> CsvLayout:
         """Signs and line ends; the encoding only of files that begin with a mark of it."""

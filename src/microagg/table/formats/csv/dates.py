@@ -1,4 +1,5 @@
-"""Dates as they are written in different countries: 25.11.1966, 11/25/1966, 25/11/1966."""
+"""Dates as they are written in different countries: 25.11.1966, 11/25/1966, 25/11/1966; or 1966-11,
+which is read as the first day of the month."""
 
 import re
 from collections.abc import Callable
@@ -10,6 +11,8 @@ import pyarrow.compute as pc
 _PARTS = {"%d": pc.day, "%m": pc.month, "%Y": pc.year}
 _DIGITS = {"%d": r"(?P<d>\d{1,2})", "%m": r"(?P<m>\d{1,2})", "%Y": r"(?P<Y>\d{4})"}
 _SHAPE = re.compile(r"(\d{1,4})([-./])\d{1,2}\2(\d{1,4})", re.ASCII)
+# With other signs it may be a number, or a school year: these are read if somebody says so.
+_MONTHS = {"%Y-%m": re.compile(r"\d{4}-\d\d", re.A), "%m/%Y": re.compile(r"\d{1,2}/\d{4}", re.A)}
 
 
 def find_dates(
@@ -46,6 +49,9 @@ def as_written(dates: pa.Array, form: str, padded: bool) -> pa.Array:
 
 def _forms(example: str) -> list[str]:
     """The forms that a date like this one may have; that of ISO 8601 is none of them."""
+    months = [form for form, shape in _MONTHS.items() if shape.fullmatch(example)]
+    if months:
+        return months
     shape = _SHAPE.fullmatch(example)
     if shape is None or (len(shape[1]) == 4) == (len(shape[3]) == 4):
         return []
@@ -65,7 +71,10 @@ def _read(text: pa.Array, form: str, padded: bool) -> pa.Array:
     if parts.null_count > text.null_count:
         raise pa.ArrowInvalid
     year, month, day = (
-        pc.cast(pc.struct_field(parts, name), pa.int64()).fill_null(1).to_numpy() for name in "Ymd"
+        pc.cast(pc.struct_field(parts, name), pa.int64()).fill_null(1).to_numpy()
+        if f"%{name}" in form
+        else np.ones(len(text), np.int64)
+        for name in "Ymd"
     )
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]").astype(np.int64) + day - 1

@@ -9,6 +9,7 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -171,6 +172,17 @@ def open_bytes(path: Path | Piped) -> IO[bytes]:
     return pa.input_stream(str(path), compression=compression_of(path))
 
 
+def first_bytes(path: Path, most: int) -> tuple[bytes, float]:
+    """The first bytes of the text, so many at most, and about which share of it they are."""
+    with path.open("rb") as raw:
+        codec = compression_of(path)
+        stream = raw if codec is None else pa.CompressedInputStream(pa.PythonFile(raw, "r"), codec)
+        first = _taken(stream, path, most)
+        ends = len(first) < most or not _taken(stream, path, 1)
+        # Of what is compressed, what was taken in; a little of that may be still to come.
+        return first, 1.0 if ends else min(0.99, raw.tell() / path.stat().st_size)
+
+
 def _taken(file: IO[bytes], path: Path | Piped, size: int) -> bytes:
     try:
         return file.read(size)
@@ -293,6 +305,11 @@ def understand(
 ) -> tuple[Converter, ColumnLayout, pa.Array]:
     """What these fields are, how they are written, and what they say; one is not missing."""
     example = text.drop_null()[0].as_py()
+    # Months with a point look like numbers; who says what they are goes first.
+    if date_format is not None:
+        with suppress(pa.ArrowInvalid):
+            convert, form, padded = find_dates(example, text, date_format)
+            return convert, ColumnLayout(date=form, padded=padded), convert(text)
     for kind in (_numbers, _booleans, _dates, _moments):
         known = kind(example, decimal)
         if known is not None:

@@ -72,6 +72,22 @@ class Database(Format):
         advance(1.0)
         return Loaded(table, tables, fingerprint(table))
 
+    def head(
+        self, address: str, reading: Reading, typed: Typed, most: int
+    ) -> tuple[Loaded, float] | None:
+        """The first rows of a large table; of the answer to a query, all of it is needed."""
+        if reading.query is not None:
+            return None
+        place = Address.of(address)
+        with _asked(place, reading) as (base, query):
+            width = base.ask(f"{query} LIMIT 1").num_columns
+            rows = base.about_rows()
+            enough = max(1000, most // (16 * max(1, width)))
+            if rows <= enough:
+                return None
+            table = base.ask(f"{query} LIMIT {enough}")
+            return Loaded(table, base.touched(), ""), table.num_rows / max(rows, table.num_rows)
+
     def layout_of_file(self, layout: Any) -> Any:
         """All of it: the names of tables."""
         return layout

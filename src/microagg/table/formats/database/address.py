@@ -1,6 +1,7 @@
 """Where a table of a database is, and how that is said without telling a password."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,8 +12,8 @@ from urllib.parse import unquote
 from microagg.base.errors import InputError, OptionError
 
 _POSTGRES = re.compile(r"(?i:postgres(?:ql)?)://(?:[^@/?#]*@)?([^@/?#]*(?:/[^@?#]*)?)(?:\?.*)?")
-# A statement that took longer than it may.
-_TOO_LATE = "57014"
+# A statement that was given up: it took longer than it may, or somebody wants the program to end.
+_GIVEN_UP = "57014"
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,19 @@ class Address:
 
         trouble: what the database did not do; seconds: how long it had to do it.
         """
+        started = time.monotonic()
         try:
             yield
         except (OptionError, InputError):
             raise
         except Exception as problem:
             state = getattr(problem, "sqlstate", None)
-            if state == _TOO_LATE or isinstance(problem, TimeoutError):
+            late = bool(seconds) and time.monotonic() - started >= 0.9 * seconds
+            if state == _GIVEN_UP and not late:
+                # What a signal raises within the driver is lost on the way here.
+                raise KeyboardInterrupt from None
+            # Of an answer that comes piece by piece the driver does not tell the state.
+            if isinstance(problem, TimeoutError) or (late and state in (_GIVEN_UP, None)):
                 trouble = (
                     f"did not answer within {seconds:g} seconds; ask for less, or give it longer "
                     "with query_timeout (--query-timeout)"

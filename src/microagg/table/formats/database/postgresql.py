@@ -1,6 +1,7 @@
 """PostgreSQL, through ADBC."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
+from microagg.base.memory import Arriving
 from microagg.table.checks import decoded, require
 from microagg.table.formats.database.address import Address, quoted
 
@@ -92,12 +94,39 @@ class Postgresql:
         option = {"adbc.postgresql.use_copy": str(is_on).lower()}
         self._cursor.adbc_statement.set_options(**option)
 
+    def about_rows(self) -> int:
+        """About how many rows the table has: what the server keeps in mind, if it does."""
+        name = self._address.full_name
+        literal = name.replace("'", "''")
+        known = self._one(
+            f"SELECT reltuples::bigint FROM pg_class WHERE oid = '{literal}'::regclass"
+        )
+        return int(known if known > 0 else self._one(f"SELECT count(*) FROM {name}"))
+
     def ask(self, query: str) -> pa.Table:
         """The answer to a query, in types that others know."""
         with self._address.plain_errors("did not answer the query", self._timeout):
-            self._cursor.execute(query)
-            table = self._cursor.fetch_arrow_table()
+            table = self._fetched(query)
         return pa.table([_known(column) for column in table.columns], names=table.column_names)
+
+    def _fetched(self, query: str) -> pa.Table:
+        """The answer, as long as memory holds it; who asks the program to end need not wait."""
+        arriving = Arriving(f"the answer of {self._address.shown}")
+
+        def fetch() -> pa.Table:
+            self._cursor.execute(query)
+            reader, batches = self._cursor.fetch_record_batch(), []
+            for batch in reader:
+                batches.append(batch)
+                arriving.add(batch.nbytes)
+            return pa.Table.from_batches(batches, reader.schema)
+
+        with ThreadPoolExecutor(1) as aside:
+            try:
+                return aside.submit(fetch).result()
+            except BaseException:
+                self._cursor.adbc_cancel()
+                raise
 
     def touched(self, *, by_query: bool = False) -> frozenset[Any] | None:
         """The tables that were read, by their numbers in the cluster; None if it cannot be told."""

@@ -62,6 +62,11 @@ class Stats(Format):
     suffixes = SUFFIXES
     only_read: ClassVar = {".sas7bdat": ".xpt, .sav or .dta"}
 
+    def described(self, layout: Layout) -> dict[str, str]:
+        """Which program's file it is, and what it explains."""
+        labelled = len(layout.value_labels)
+        return {"file of": layout.kind, "columns with labelled values": str(labelled)}
+
     def read(
         self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
     ) -> Loaded:
@@ -71,8 +76,28 @@ class Stats(Format):
         decimals are whole numbers if all of them are.
         """
         path = Path(address)
+        return self._read(path, sha256_of(path), reading, advance)[0]
+
+    def head(
+        self, address: str, reading: Reading, typed: Typed, most: int
+    ) -> tuple[Loaded, float] | None:
+        """The first rows of a large file."""
+        path = Path(address)
+        if path.stat().st_size <= most:
+            return None
+        loaded, rows = self._read(path, "", reading, silent, most)
+        return loaded, loaded.table.num_rows / max(1, rows, loaded.table.num_rows)
+
+    def _read(
+        self,
+        path: Path,
+        sha256: str,
+        reading: Reading,
+        advance: Advance,
+        most: int | None = None,
+    ) -> tuple[Loaded, int]:
+        """A file, or about so many bytes of it; and how many rows it says to have."""
         kind = SUFFIXES[path.suffix.lower()]
-        sha256 = sha256_of(path)
         pyreadstat = require("pyreadstat", f"reading {kind} files", "stats-files")
         get = getattr(pyreadstat, f"read_{_CALLED[kind]}")
         options: dict[str, Any] = {"encoding": reading.encoding, "output_format": "dict"}
@@ -87,6 +112,8 @@ class Stats(Format):
                 packed = 2000 if path.suffix.lower() in (".zsav", ".sas7bdat") else 1
                 if (head.number_rows or 0) > path.stat().st_size * packed:
                     raise ValueError
+                if most is not None:
+                    options["row_limit"] = max(1000, most // (16 * max(1, len(head.column_names))))
                 values, found = get(path, disable_datetime_conversion=True, **options)
             except MemoryError:
                 raise
@@ -106,7 +133,8 @@ class Stats(Format):
         check_names(names, str(path))
         check_rows(table.num_rows, str(path))
         advance(1.0)
-        return Loaded(table, _layout(path, kind, table, found), sha256, notes)
+        loaded = Loaded(table, _layout(path, kind, table, found), sha256, notes)
+        return loaded, head.number_rows or table.num_rows
 
     def released(self, layout: Layout, table: pa.Table, recipe: Recipe) -> Layout:
         """What is said of columns and values that are there; notes and label of the file if asked.

@@ -1,0 +1,333 @@
+"""What the app answers: pages for whoever looks, changes for whoever posts a form."""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Route
+
+from microagg.actions.pages import stylesheet
+from microagg.app import screens
+from microagg.app.desk import Desk
+from microagg.app.state import Run
+from microagg.app.uploads import Form
+from microagg.base.errors import InputError, MicroaggError, sentence_of
+from microagg.base.files import suffix_of
+
+_STATIC = Path(__file__).parent / "static"
+_TYPES = {"app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_MOST_FIELDS = 100_000
+# What may be published, and what stays with the owner, by what it is called.
+_FILES = {
+    "release": "publish",
+    "certificate": "publish",
+    "public report": "publish",
+    "record": "keep",
+    "report": "keep",
+    "recipe": "keep",
+}
+Change = Callable[[FormData], str]
+
+
+class Routes:
+    """The app as a browser sees it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    def app(self) -> Starlette:
+        """All of it."""
+        get, post = ["GET"], ["POST"]
+        return Starlette(
+            routes=[
+                Route("/", self.table, methods=get),
+                Route("/table", self.table, methods=get),
+                Route("/roles", self.roles, methods=get),
+                Route("/risk", self.risk, methods=get),
+                Route("/promise", self.promise, methods=get),
+                Route("/compare", self.compare, methods=get),
+                Route("/result", self.result, methods=get),
+                Route("/result/{run:int}", self.result, methods=get),
+                Route("/takeaway", self.takeaway, methods=get),
+                Route("/takeaway/{run:int}", self.takeaway, methods=get),
+                Route("/private", self.private, methods=get),
+                Route("/assess", self.assess, methods=get),
+                Route("/jobs", self.jobs, methods=get),
+                Route("/file/{run:int}/{name}", self.file, methods=get),
+                Route("/zip/{run:int}/{name}", self.zip, methods=get),
+                Route("/private/{name}", self.private_file, methods=get),
+                Route("/static/{name}", self.static, methods=get),
+                Route("/open", self.posted(self.desk.open), methods=post),
+                Route("/upload", self.upload, methods=post),
+                Route("/reading", self.posted(self.desk.read_again), methods=post),
+                Route("/roles", self.save_roles, methods=post),
+                Route("/risk", self.posted(self.desk.measure_risk), methods=post),
+                Route("/promise", self.save_promise, methods=post),
+                Route("/protect", self.posted(self.desk.protect), methods=post),
+                Route("/compare", self.posted(self.desk.compare), methods=post),
+                Route("/use", self.posted(self.desk.use), methods=post),
+                Route("/cancel", self.posted(self.desk.cancel), methods=post),
+                Route("/name", self.posted(self.desk.rename), methods=post),
+                Route("/format", self.posted(self.desk.write_as), methods=post),
+                Route("/private", self.posted(self.desk.private), methods=post),
+                Route("/assess", self.judge, methods=post),
+                Route("/forget", self.posted(self.desk.forget), methods=post),
+            ],
+            exception_handlers={404: self.nothing_there, Exception: self.surprised},
+        )
+
+    # Pages.
+
+    def table(self, request: Request) -> Response:
+        folder = request.query_params.get("in", "")
+        try:
+            entries = self.desk.chooser.entries(folder)
+        except InputError as problem:
+            self.desk.state.problem = str(problem)
+            folder, entries = "", self.desk.chooser.entries("")
+        return HTMLResponse(screens.table(self.desk.state, self.desk.around(), entries, folder))
+
+    def roles(self, _request: Request) -> Response:
+        return self._with_table("roles", screens.roles)
+
+    def risk(self, _request: Request) -> Response:
+        return self._with_table("risk", screens.risk)
+
+    def promise(self, _request: Request) -> Response:
+        return self._with_table("promise", screens.promise)
+
+    def compare(self, request: Request) -> Response:
+        chosen = request.query_params.get("choice", "")
+        place = int(chosen) if chosen.isdecimal() and len(chosen) < 9 else None
+        return self._with_table("compare", partial(screens.compare, chosen=place))
+
+    def result(self, request: Request) -> Response:
+        asked = request.query_params.getlist("of")
+        pair = [run for run in self.desk.state.runs if str(run.number) in asked][:2]
+        run = self._run(request)
+        page = screens.result(self.desk.state, self.desk.around(), run, pair)
+        return HTMLResponse(page)
+
+    def takeaway(self, request: Request) -> Response:
+        run = self._run(request)
+        return HTMLResponse(screens.takeaway(self.desk.state, self.desk.around(), run))
+
+    def private(self, _request: Request) -> Response:
+        given = self.desk.private_given
+        return HTMLResponse(screens.private(self.desk.state, self.desk.around(), given))
+
+    def assess(self, _request: Request) -> Response:
+        return HTMLResponse(screens.assess(self.desk.state, self.desk.around()))
+
+    def jobs(self, _request: Request) -> Response:
+        return JSONResponse([job.to_dict() for job in self.desk.jobs.all])
+
+    def nothing_there(self, _request: Request, _failure: Exception) -> Response:
+        return PlainTextResponse("there is no such page\n", 404)
+
+    def surprised(self, _request: Request, failure: Exception) -> Response:
+        return PlainTextResponse(sentence_of(failure) + "\n", 500)
+
+    def _with_table(self, page: str, screen: Callable[..., str]) -> Response:
+        if self.desk.state.table is None:
+            return RedirectResponse("/", 303)
+        if self.desk.state.ready is None:
+            return HTMLResponse(screens.waiting(self.desk.state, self.desk.around(), page))
+        return HTMLResponse(screen(self.desk.state, self.desk.around()))
+
+    def _run(self, request: Request) -> Run | None:
+        runs = self.desk.state.runs
+        asked = request.path_params.get("run")
+        if asked is None:
+            return runs[-1] if runs else None
+        return next((run for run in runs if run.number == asked), None)
+
+    # Files.
+
+    def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name == "style.css":
+            own = (_STATIC / "app.css").read_text(encoding="utf-8")
+            return Response(stylesheet() + own, media_type="text/css")
+        if name not in _TYPES:
+            return PlainTextResponse("there is no such file\n", 404)
+        return Response((_STATIC / name).read_bytes(), media_type=_TYPES[name])
+
+    def file(self, request: Request) -> Response:
+        run, name = self._run(request), request.path_params["name"]
+        files = {} if run is None else {**run.made["files"], **run.formats}
+        if run is not None and name == "script":
+            return _attached(screens.takeaway_script(run).encode(), "protect.py")
+        if name not in files:
+            return PlainTextResponse("there is no such file\n", 404)
+        return _download(Path(files[name]))
+
+    def private_file(self, request: Request) -> Response:
+        found = self.desk.state.private
+        files = {} if found is None else found.found["files"]
+        name = request.path_params["name"]
+        if name not in files:
+            return PlainTextResponse("there is no such file\n", 404)
+        return _download(Path(files[name]))
+
+    def zip(self, request: Request) -> Response:
+        run, name = self._run(request), request.path_params["name"]
+        if run is None or name not in ("publish", "everything"):
+            return PlainTextResponse("there is no such file\n", 404)
+        told = {"content-disposition": f'attachment; filename="{name}.zip"'}
+        return StreamingResponse(_zipped(run, name), media_type="application/zip", headers=told)
+
+    # Changes.
+
+    def posted(self, change: Change) -> Callable[[Request], Any]:
+        """A form that changes something and leads to a page; a problem leads back to its own."""
+
+        async def answer(request: Request) -> Response:
+            form = await request.form(max_fields=_MOST_FIELDS)
+            self._check_form(str(form.get("csrf", "")))
+            return await run_in_threadpool(self._changed, change, form)
+
+        return answer
+
+    async def save_roles(self, request: Request) -> Response:
+        """Also as somebody chooses, then with what there is to say about it."""
+        return await self._saved(request, self.desk.save_roles, self.desk.told_of_roles)
+
+    async def save_promise(self, request: Request) -> Response:
+        """Also as somebody types, then with what there is to say about it."""
+        return await self._saved(request, self.desk.save_promise, self.desk.told_of_promise)
+
+    async def _saved(
+        self, request: Request, change: Change, tell: Callable[[], dict[str, Any]]
+    ) -> Response:
+        form = await request.form(max_fields=_MOST_FIELDS)
+        self._check_form(str(form.get("csrf", "")))
+        if request.headers.get("accept") != "application/json":
+            return await run_in_threadpool(self._changed, change, form)
+        try:
+            await run_in_threadpool(change, form)
+            return JSONResponse(await run_in_threadpool(tell))
+        except MicroaggError as problem:
+            return JSONResponse({"problem": str(problem)})
+
+    async def upload(self, request: Request) -> Response:
+        form = await self._received(request)
+        if isinstance(form, Response):
+            return form
+        return self._changed(lambda _: self.desk.open_upload(*form.files["file"]), FormData())
+
+    async def judge(self, request: Request) -> Response:
+        form = await self._received(request)
+        if isinstance(form, Response):
+            return form
+        paths = {name: path for name, (path, _) in form.files.items()}
+        return self._changed(lambda _: self.desk.assess(form.texts, paths), FormData())
+
+    async def _received(self, request: Request) -> Form | Response:
+        """A form with files, on the disk; or where the browser is sent instead."""
+        chunks = request.stream()
+        try:
+            form = Form(
+                request.headers.get("content-type", ""), self._placed, self.desk.doors.max_upload
+            )
+            await form.read(chunks)
+            if not form.files:
+                raise InputError("no file was chosen")
+        except MicroaggError as problem:
+            self.desk.state.problem = str(problem)
+            # A browser that is still sending does not hear an answer.
+            async for _ in chunks:
+                pass
+            return RedirectResponse(_back(request), 303)
+        return form
+
+    def _placed(self, form: Form, field: str, name: str) -> Path:
+        self._check_form(form.texts.get("csrf", ""))
+        suffix = suffix_of(Path(name).name).lower()
+        allowed = (".json",) if field == "record" else self.desk.chooser.suffixes
+        if suffix not in allowed:
+            raise InputError(
+                f"files that end with {suffix!r:.20} are not known; there are {', '.join(allowed)}"
+            )
+        return self.desk.home.new_upload(suffix)
+
+    def _check_form(self, token: str) -> None:
+        if not self.desk.keys.is_form(token):
+            raise HTTPException(403, "this form is of another run of the app; load the page again")
+
+    def _changed(self, change: Change, form: FormData) -> Response:
+        self.desk.state.problem = ""
+        try:
+            page = change(form)
+        except MicroaggError as problem:
+            self.desk.state.problem = str(problem)
+            page = str(form.get("page", "")) or "/"
+        return RedirectResponse(page if page.startswith("/") else "/", 303)
+
+
+def _back(request: Request) -> str:
+    return "/assess" if request.url.path == "/assess" else "/"
+
+
+def _download(path: Path) -> Response:
+    if not path.is_file():
+        return PlainTextResponse("this file is gone\n", 404)
+    return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+
+def _attached(content: bytes, name: str) -> Response:
+    told = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type="application/octet-stream", headers=told)
+
+
+class _Sink:
+    """Takes what a zip file is made of, a piece after another."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def write(self, piece: bytes) -> int:
+        self.pieces.append(bytes(piece))
+        return len(piece)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def taken(self) -> bytes:
+        pieces, self.pieces = b"".join(self.pieces), []
+        return pieces
+
+
+def _zipped(run: Run, name: str) -> Iterator[bytes]:
+    """A zip file as it is made: what may be published and what stays are in folders apart."""
+    sink: Any = _Sink()
+    members = [(_FILES.get(what, "publish"), path) for what, path in run.made["files"].items()]
+    members += [("publish", path) for path in run.formats.values()]
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for folder, path in members:
+            if folder == "keep" and name == "publish":
+                continue
+            inside = Path(path).name if name == "publish" else f"{folder}/{Path(path).name}"
+            with archive.open(inside, "w", force_zip64=True) as member, Path(path).open("rb") as of:
+                while piece := of.read(1 << 20):
+                    member.write(piece)
+                    yield sink.taken()
+        if name == "everything":
+            archive.writestr("keep/protect.py", screens.takeaway_script(run))
+    yield sink.taken()

@@ -1,0 +1,375 @@
+"""Every screen as a pure function of the state: what a page says, and the page."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from microagg.actions.pages import number, percent
+from microagg.app.chooser import Entry
+from microagg.app.jobs import Job
+from microagg.app.state import (
+    BY_COLUMN,
+    OF_COLUMNS,
+    ROLES,
+    SETTINGS,
+    Run,
+    State,
+    command_line,
+    python_script,
+)
+from microagg.base.errors import MicroaggError
+from microagg.base.files import suffix_of
+from microagg.base.recipe import Recipe
+from microagg.base.settings import Setting
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# The steps in their order: page, name, and what it is for.
+STEPS = (
+    ("table", "Table"),
+    ("roles", "Roles"),
+    ("risk", "Risk now"),
+    ("promise", "Promise"),
+    ("compare", "Compare"),
+    ("result", "Result"),
+    ("takeaway", "Take away"),
+)
+KINDS = ("continuous", "integer", "ordinal", "nominal", "boolean", "date")
+# Settings that the page asks for first; the rest is folded away.
+_FIRST = ("aggregate", "row_order", "decimals")
+_LABELS = {
+    "aggregate": "What groups publish",
+    "row_order": "Order of the rows",
+    "decimals": "Decimals of means",
+    "options": "Options of the method",
+    "method": "Grouping method",
+    "attribute_weights": "Weights of columns",
+    "diversity": "Diversity",
+    "closeness": "Closeness",
+}
+_AGGREGATES = ("mean", "proximity")
+# What HTML forbids, which cells may well contain.
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True)
+class Around:
+    """What every page needs besides the state.
+
+    token: of forms. jobs: all there were. methods: those that group, with what each does; written:
+    suffixes of files that can be written. largest: bytes that may be uploaded.
+    """
+
+    token: str
+    jobs: Sequence[Job]
+    methods: Sequence[dict[str, Any]]
+    written: Sequence[str]
+    largest: int
+    place: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """A setting as a form shows it."""
+
+    setting: Setting
+    text: str
+    key: str
+    label: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def default(self) -> str:
+        """What holds if nothing is said."""
+        default = self.setting.field.default
+        if default in (None, (), {}) or self.setting.field.is_required():
+            return ""
+        return ", ".join(self.setting.texts(default))
+
+    @property
+    def lines(self) -> bool:
+        """Whether it takes several lines."""
+        return self.setting.name in ("options", "orders", "missing_values")
+
+
+def render(page: str, state: State, around: Around, template: str = "", **told: Any) -> str:
+    """The page; template: its own is named like it."""
+    shown = [job for job in around.jobs if job.under_way]
+    if around.jobs and around.jobs[-1].status in ("failed", "cancelled"):
+        shown.append(around.jobs[-1])
+    recipe, problem = _recipe(state)
+    text = (
+        _environment()
+        .get_template(f"{template or page}.html")
+        .render(
+            page=page,
+            state=state,
+            around=around,
+            jobs=shown,
+            steps=[
+                (each, name, _reachable(each, state) or f"/{each}" in [job.page for job in shown])
+                for each, name in STEPS
+            ],
+            recipe=recipe,
+            unfit=problem,
+            alone=alone_sentence(state),
+            **told,
+        )
+    )
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text.encode("utf-8", "replace").decode())
+
+
+def table(state: State, around: Around, entries: Sequence[Entry], folder: str) -> str:
+    """First screen: which table."""
+    parts = [part for part in folder.split("/") if part]
+    trail = [(part, "/".join(parts[: place + 1])) for place, part in enumerate(parts)]
+    reading = [each for each in SETTINGS.values() if each.setting == "reading"]
+    given = {} if state.table is None else state.table.reading
+    fields = [
+        Field(
+            each,
+            "\n".join(each.texts(given[each.name])) if each.name in given else "",
+            each.name,
+            each.name.replace("_", " "),
+            each.choices,
+        )
+        for each in reading
+    ]
+    return render(
+        "table", state, around, entries=entries, folder=folder, trail=trail, reading=fields
+    )
+
+
+def waiting(state: State, around: Around, page: str) -> str:
+    """A screen that wants a table which is still being read."""
+    return render(page, state, around, template="wait", name=dict(STEPS)[page])
+
+
+def roles(state: State, around: Around) -> str:
+    """Second screen: what each column is."""
+    return render("roles", state, around, roles=ROLES, kinds=KINDS)
+
+
+def risk(state: State, around: Around) -> str:
+    """Third screen: how risky the table is as it stands."""
+    found = state.risk
+    stale = found is not None and found.asked != risk_arguments(state)
+    return render("risk", state, around, found=found and found.found, stale=stale)
+
+
+def promise(state: State, around: Around) -> str:
+    """Fourth screen: what the release shall keep."""
+    by_column = [
+        (SETTINGS[name], [_by_column(state, name, column) for column in state.draft.named(role)])
+        for name, role in BY_COLUMN.items()
+    ]
+    others = [
+        name
+        for name, setting in SETTINGS.items()
+        if name not in ("k", *OF_COLUMNS, *BY_COLUMN, *_FIRST) and setting.setting != "reading"
+    ]
+    return render(
+        "promise",
+        state,
+        around,
+        by_column=by_column,
+        first=[_field(state, around, name) for name in _FIRST],
+        more=[_field(state, around, name) for name in others],
+        k=state.draft.entries.get("k", "") or str(Recipe.model_fields["k"].default),
+        said=said(state, around.written),
+        suffix=release_suffix(state, around.written),
+    )
+
+
+def compare(state: State, around: Around, chosen: int | None) -> str:
+    """Fifth screen: risk against loss."""
+    found = state.comparison and state.comparison.found
+    choice = None
+    if found is not None and chosen is not None and 0 <= chosen < len(found["choices"]):
+        choice = found["choices"][chosen]
+    asked = state.comparison.asked if state.comparison else {}
+    return render(
+        "compare",
+        state,
+        around,
+        found=found,
+        asked=asked,
+        choice=choice,
+        chosen=chosen,
+        ks=", ".join(map(str, asked.get("ks", (3, 5, 10, 20)))),
+        methods=asked.get("methods", ("auto", "mdav", "tsp")),
+    )
+
+
+def result(state: State, around: Around, run: Run | None, pair: Sequence[Run]) -> str:
+    """Sixth screen: the verdict, the report, and all that was made before."""
+    return render("result", state, around, run=run, pair=pair, rows=side_by_side(pair))
+
+
+def takeaway(state: State, around: Around, run: Run | None) -> str:
+    """Last screen: files."""
+    script = again = suffix = ""
+    if run is not None:
+        suffix = suffix_of(run.made["files"]["release"])
+        script, output = takeaway_script(run), f"release{suffix}"
+        again = command_line(run.recipe, run.table.name, output, f"{output}.record.json")
+    return render("takeaway", state, around, run=run, script=script, again=again, suffix=suffix)
+
+
+def takeaway_script(run: Run) -> str:
+    """The script that makes a release again."""
+    output = f"release{suffix_of(run.made['files']['release'])}"
+    return python_script(run.recipe, run.table.name, output)
+
+
+def private(state: State, around: Around, given: dict[str, str]) -> str:
+    """A side entrance: differential privacy."""
+    found = state.private and state.private.found
+    return render("private", state, around, given=given, found=found)
+
+
+def assess(state: State, around: Around) -> str:
+    """A side entrance: somebody else's release."""
+    return render("assess", state, around, found=state.assessment and state.assessment.found)
+
+
+def said(state: State, written: Sequence[str]) -> dict[str, str]:
+    """What stands beside the promise: the command and the recipe, or why there is none."""
+    recipe, problem = _recipe(state)
+    if recipe is None or state.ready is None:
+        return {"problem": problem, "command": "", "recipe": "", "k": ""}
+    output = f"release{release_suffix(state, written)}"
+    return {
+        "problem": "",
+        "command": command_line(recipe, state.ready.name, output),
+        "recipe": recipe.to_toml(),
+        "k": k_sentence(recipe.k, recipe.units),
+    }
+
+
+def k_sentence(k: int, units: str = "records") -> str:
+    """What a k means."""
+    one = {"records": "record", "entities": "person", "households": "household"}[units]
+    others = "one other" if k == 2 else f"at least {number(k - 1)} others"
+    return (
+        f"Every {one} looks like {others}: whoever searches for somebody by the quasi-identifiers "
+        f"finds {number(k)} and is right once in {number(k)} guesses ({percent(100 / k)})."
+    )
+
+
+def alone_sentence(state: State) -> str:
+    """How many stand out, if that is known."""
+    alone, ready = state.alone_now(), state.ready
+    names = state.draft.named("quasi-identifier")
+    if ready is None or ready.look is None:
+        return ""
+    if not names:
+        return "No column is a quasi-identifier yet."
+    if alone is None:
+        return ""
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    rows = ready.look.rows
+    share = f" ({percent(100 * alone / rows)})" if rows else ""
+    verb = "is" if alone == 1 else "are"
+    return f"{number(alone)} of {number(rows)} records{share} {verb} alone with their {listed}."
+
+
+def risk_arguments(state: State) -> dict[str, Any]:
+    """What the risk of the table as it stands is asked by."""
+    assert state.ready is not None
+    draft = state.draft
+    known = {"weights": draft.weights or None, "household": draft.household or None}
+    return {
+        "address": state.ready.address,
+        "reading": dict(state.ready.reading),
+        "keys": draft.named("quasi-identifier"),
+        **{name: value for name, value in known.items() if value},
+    }
+
+
+def release_suffix(state: State, written: Sequence[str]) -> str:
+    """The format of the release: what was asked for, or that of the table."""
+    asked = state.draft.entries.get("format", "")
+    own = "" if state.ready is None else suffix_of(state.ready.address).lower()
+    return next((each for each in (asked, own) if each in written), ".csv")
+
+
+def side_by_side(pair: Sequence[Run]) -> list[tuple[str, list[str]]]:
+    """Two runs, line by line; settings only where they differ."""
+    if not pair:
+        return []
+    rows = [
+        ("k asked, found", [f"{run.k['asked']}, {run.k['found']}" for run in pair]),
+        ("demands beyond k", [run.demands or "none" for run in pair]),
+        ("information loss", [percent(run.made["loss"]) for run in pair]),
+        ("expected linkage", [percent(run.risk) for run in pair]),
+        ("groups", [number(run.made["certificate"]["groups"]["count"]) for run in pair]),
+        ("seconds", [number(run.made["seconds"], 1) for run in pair]),
+    ]
+    losses = [run.made["certificate"]["information_loss"]["attributes"] for run in pair]
+    names = dict.fromkeys(name for each in losses for name in each)
+    rows += [(f"loss of {name}", [percent(each.get(name)) for each in losses]) for name in names]
+    settings = [run.recipe.to_dict() for run in pair]
+    for name in dict.fromkeys(name for each in settings for name in each):
+        values = [each.get(name, "as usual") for each in settings]
+        if name != "k" and any(value != values[0] for value in values):
+            rows.append((name.replace("_", " "), [_plain(value) for value in values]))
+    return rows
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_plain(each)}" for name, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _recipe(state: State) -> tuple[Recipe | None, str]:
+    if state.ready is None:
+        return None, ""
+    try:
+        return state.recipe(), ""
+    except MicroaggError as problem:
+        return None, str(problem)
+
+
+def _reachable(step: str, state: State) -> bool:
+    if step == "table":
+        return True
+    if step in ("result", "takeaway"):
+        return bool(state.runs)
+    return state.ready is not None
+
+
+def _field(state: State, around: Around, name: str) -> Field:
+    setting = SETTINGS[name]
+    choices = setting.choices
+    if name == "method":
+        choices = tuple(method["name"] for method in around.methods)
+    elif name == "aggregate":
+        choices = _AGGREGATES
+    label = _LABELS.get(name, name.replace("_", " ").capitalize())
+    return Field(setting, state.draft.entries.get(name, ""), name, label, choices)
+
+
+def _by_column(state: State, name: str, column: str) -> Field:
+    place = list(state.draft.roles).index(column)
+    text = state.draft.entries.get(f"{name}:{column}", "")
+    return Field(SETTINGS[name], text, f"{name}:{place}", column)
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("microagg.app"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(number=number, percent=percent)
+    return environment

@@ -1,0 +1,1 @@
+"""Demands beyond k: what every group keeps of confidential columns and of its own means."""

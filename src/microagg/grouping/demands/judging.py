@@ -1,0 +1,338 @@
+"""How far groups are from keeping demands: kernels that everything in this folder judges by.
+
+What is judged is the sorted ranks of a group's records, a line for each confidential column, and
+for dominance its units. The certificate counts the same on what was written, by other code and with
+other roundings: so a demand in broken numbers is kept here only by a hair more than it asks for.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.grouping.demands.demand import (
+    DISTINCT,
+    ENTROPY,
+    NOMINAL,
+    ORDERED,
+    RECURSIVE,
+    SIMILAR,
+    SPAN,
+    Demand,
+    Demands,
+    Dominance,
+)
+from microagg.kernels.compiling import kernel
+
+# By so much more are demands in broken numbers kept than they ask for.
+_HAIR = 1e-10
+
+
+class Rules(NamedTuple):
+    """The demands, as kernels read them; those of one column follow each other.
+
+    kinds, columns, limits: of each demand on a confidential column. firsts: where each column
+    begins in the lines of all columns: how many records have a value of each rank or a lower one,
+    the sum of that over the ranks below, and the value of each rank. shares: what dominance allows.
+    """
+
+    kinds: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    limits: NDArray[np.float64]
+    firsts: NDArray[np.int64]
+    up_to: NDArray[np.int64]
+    summed: NDArray[np.int64]
+    values: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+class Units(NamedTuple):
+    """What is grouped: records, or entities with all of theirs.
+
+    starts: where the records of each unit begin. ranks: (columns, records) of the confidential
+    columns, unit by unit and ascending in each. parts: (dominance demands, 4, units) what each
+    contributes: weights, weighted amounts, and both where a group has no weight.
+    """
+
+    starts: NDArray[np.int64]
+    ranks: NDArray[np.int32]
+    parts: NDArray[np.float64]
+
+
+def in_order(demands: Demands) -> tuple[list[Demand], list[Dominance]]:
+    """Demands on confidential columns, column by column, and those of dominance."""
+    on_columns = [demand for demand in demands if isinstance(demand, Demand)]
+    names = list(dict.fromkeys(demand.name for demand in on_columns))
+    on_columns.sort(key=lambda demand: names.index(demand.name))
+    return on_columns, [demand for demand in demands if isinstance(demand, Dominance)]
+
+
+def rules_of(demands: Demands) -> Rules:
+    """The demands as kernels read them."""
+    on_columns, shared = in_order(demands)
+    columns = {demand.name: demand.column for demand in on_columns}
+    names = list(columns)
+    up_to, summed, values = [], [], []
+    for column in columns.values():
+        up_to.append(np.cumsum(column.counts))
+        summed.append(np.concatenate([[0], np.cumsum(up_to[-1])])[:-1])
+        nothing = np.full(column.counts.size, np.nan)
+        values.append(nothing if column.values is None else column.values)
+    return Rules(
+        np.array([demand.kind for demand in on_columns], np.int64),
+        np.array([names.index(demand.name) for demand in on_columns], np.int64),
+        np.array([demand.limits for demand in on_columns], np.float64).reshape(-1, 2),
+        np.cumsum([0, *(line.size for line in up_to)]),
+        np.concatenate([*up_to, np.empty(0, np.int64)]),
+        np.concatenate([*summed, np.empty(0, np.int64)]),
+        np.concatenate([*values, np.empty(0)]),
+        np.array([demand.share for demand in shared], np.float64),
+    )
+
+
+def units_of(demands: Demands, n: int, entities: NDArray[np.int64] | None) -> Units:
+    """What n records, or their entities, bring along."""
+    on_columns, shared = in_order(demands)
+    columns = {demand.name: demand.column for demand in on_columns}
+    whose = np.arange(n) if entities is None else entities
+    counts = np.bincount(whose)
+    ranks = np.empty((len(columns), n), np.int32)
+    for place, column in enumerate(columns.values()):
+        order = np.lexsort((column.ranks, whose)) if entities is not None else slice(None)
+        ranks[place] = column.ranks[order]
+    parts = [_parts(demand, whose, n) for demand in shared]
+    return Units(
+        np.concatenate([[0], np.cumsum(counts)]),
+        ranks,
+        np.array(parts).reshape(-1, 4, counts.size),
+    )
+
+
+def _parts(demand: Dominance, whose: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    present = np.ones(n) if demand.missing is None else (~demand.missing).astype(np.float64)
+    heavy = present if demand.weights is None else np.where(present > 0.0, demand.weights, 0.0)
+    if demand.amounts is None:
+        sizes = np.zeros(n)
+    else:
+        sizes = np.where(present > 0.0, np.abs(demand.amounts.astype(np.float64)), 0.0)
+        # Sums of the largest numbers there are must not overflow.
+        sizes = np.ldexp(sizes, -int(np.frexp(sizes.max(initial=0.0))[1]))
+    lines = (heavy, heavy * sizes, present, present * sizes)
+    return np.array([np.bincount(whose, line) for line in lines])
+
+
+@kernel
+def shortfall(rules, rule, line, first, last):
+    """How far the group with the sorted ranks line[first:last] is from keeping a demand, 0 if it
+    does; O(size), and the logarithm of the number of values for each record at most."""
+    kind, low, high = rules.kinds[rule], rules.limits[rule, 0], rules.limits[rule, 1]
+    reached = reach(rules, rule, line, first, last)
+    if kind == DISTINCT:
+        return max(0.0, (low - reached) / low)
+    if kind == ENTROPY:
+        return 0.0 if reached >= low + _HAIR else max(_HAIR, low - reached)
+    if kind == RECURSIVE:
+        return 0.0 if reached < high else min(1.0, 1e-3 + 0.1 * (reached - high))
+    if kind == SPAN:
+        return max(0.0, 1.0 - reached / low) if low > 0.0 else 0.0
+    if kind == SIMILAR:
+        return 0.0 if reached <= high + _HAIR else reached - high
+    return 0.0 if reached <= max(low - _HAIR, _HAIR) else max(_HAIR, reached - low)
+
+
+@kernel
+def reach(rules, rule, line, first, last):
+    """What the group with the sorted ranks line[first:last] reaches of what is demanded."""
+    kind, column = rules.kinds[rule], rules.columns[rule]
+    if kind == ORDERED:
+        return _moved(rules, column, line, first, last)
+    if kind == SPAN:
+        return _span(rules, column, line, first, last)
+    if kind == SIMILAR:
+        return _similar(rules, column, rules.limits[rule, 0], line, first, last)
+    if kind == RECURSIVE:
+        return _recursive(int(rules.limits[rule, 0]), line, first, last)
+    start = rules.firsts[column]
+    everybody = rules.up_to[rules.firsts[column + 1] - 1]
+    size = last - first
+    total = 0.0
+    even = True
+    run = 0
+    i = first
+    while i < last:
+        j = i + 1
+        while j < last and line[j] == line[i]:
+            j += 1
+        if kind == DISTINCT:
+            total += 1.0
+        elif kind == NOMINAL:
+            place = start + line[i]
+            among = rules.up_to[place] - (rules.up_to[place - 1] if line[i] > 0 else 0)
+            total += max(0.0, (j - i) / size - among / everybody)
+        else:
+            share = (j - i) / size
+            total -= share * math.log(share)
+            even = even and (run == 0 or run == j - i)
+            run = j - i
+        i = j
+    if kind == ENTROPY and even:
+        # As many values as they are, each as often: the hair must not make that impossible.
+        total += 2.0 * _HAIR
+    return total
+
+
+@kernel
+def _moved(rules, column, line, first, last):
+    """The earth mover's distance between a group and all, by the sums over ranks up to a rank.
+
+    Between two of its values the group's cumulated share stays, while that of all grows: it is
+    below up to some rank, found by halving, and above from there on.
+    """
+    start = rules.firsts[column]
+    m = rules.firsts[column + 1] - start
+    up_to, summed = rules.up_to, rules.summed
+    everybody = up_to[start + m - 1]
+    every = summed[start + m - 1] + everybody
+    size = last - first
+    total = summed[start + line[first]] / everybody
+    i = first
+    while i < last:
+        rank = np.int64(line[i])
+        j = i + 1
+        while j < last and line[j] == rank:
+            j += 1
+        share = (j - first) / size
+        end = np.int64(line[j]) if j < last else m
+        beyond = summed[start + end] if j < last else every
+        target = share * everybody
+        low, high = rank, end
+        if up_to[start + end - 1] <= target:
+            low = end
+        while low < high:
+            middle = (low + high) // 2
+            if up_to[start + middle] <= target:
+                low = middle + 1
+            else:
+                high = middle
+        turned = beyond if low == end else summed[start + low]
+        total += share * (low - rank) - (turned - summed[start + rank]) / everybody
+        total += (beyond - turned) / everybody - share * (end - low)
+        i = j
+    return total / max(1, m - 1)
+
+
+@kernel
+def _span(rules, column, line, first, last):
+    """From the least to the largest value."""
+    start = rules.firsts[column]
+    while first < last and math.isnan(rules.values[start + line[first]]):
+        first += 1
+    if first >= last:
+        return 0.0
+    return rules.values[start + line[last - 1]] - rules.values[start + line[first]]
+
+
+@kernel
+def _similar(rules, column, within, line, first, last):
+    """The largest share of the records in a window of twice `within`, or without a value."""
+    start = rules.firsts[column]
+    begin = first
+    while begin < last and math.isnan(rules.values[start + line[begin]]):
+        begin += 1
+    most = begin - first
+    left = begin
+    for i in range(begin, last):
+        value = rules.values[start + line[i]]
+        while value - rules.values[start + line[left]] > 2.0 * within:
+            left += 1
+        most = max(most, i + 1 - left)
+    return most / (last - first)
+
+
+@kernel
+def _recursive(values, line, first, last):
+    """The c that must be exceeded: the most frequent count by the sum from the l-th on."""
+    size = last - first
+    counts = np.zeros(size, np.int64)
+    kinds = 0
+    i = first
+    while i < last:
+        j = i + 1
+        while j < last and line[j] == line[i]:
+            j += 1
+        counts[kinds] = j - i
+        kinds += 1
+        i = j
+    if kinds < values:
+        return math.inf
+    ordered = np.sort(counts[:kinds])
+    return ordered[kinds - 1] / ordered[: kinds - values + 1].sum()
+
+
+@kernel
+def largest_part(units, place, members, first, last):
+    """The largest share of a mean that one of the units members[first:last] contributes."""
+    heavy = 0.0
+    for i in range(first, last):
+        heavy += units.parts[place, 0, members[i]]
+    line = 0 if heavy > 0.0 else 2
+    reached = 0.0
+    for each in range(line, line + 2):
+        total = most = 0.0
+        for i in range(first, last):
+            part = units.parts[place, each, members[i]]
+            total += part
+            most = max(most, part)
+        if total > 0.0:
+            reached = max(reached, most / total)
+    return reached
+
+
+@kernel
+def dominated(rules, units, members, first, last):
+    """How far the units members[first:last] are from keeping all demands of dominance."""
+    total = 0.0
+    for place in range(rules.shares.size):
+        share = rules.shares[place]
+        reached = largest_part(units, place, members, first, last)
+        # One of so many equal parts is exact.
+        exact = reached <= share and reached * (last - first) == 1.0
+        if reached > share - _HAIR and not exact:
+            total += max(_HAIR, reached - share)
+    return total
+
+
+@kernel
+def gather(units, members, first, last, lines):
+    """The sorted ranks of the units members[first:last], a line a column; how many there are."""
+    size = 0
+    for i in range(first, last):
+        for record in range(units.starts[members[i]], units.starts[members[i] + 1]):
+            for column in range(units.ranks.shape[0]):
+                lines[column, size] = units.ranks[column, record]
+            size += 1
+    for column in range(units.ranks.shape[0]):
+        lines[column, :size].sort()
+    return size
+
+
+@kernel
+def shortfalls(rules, units, members, starts):
+    """How far each of many groups is from keeping its demands; group g is the units
+    members[starts[g]:starts[g + 1]]."""
+    found = np.zeros(starts.size - 1)
+    most = 0
+    for g in range(found.size):
+        records = 0
+        for i in range(starts[g], starts[g + 1]):
+            records += units.starts[members[i] + 1] - units.starts[members[i]]
+        most = max(most, records)
+    lines = np.empty((units.ranks.shape[0], most), np.int32)
+    for g in range(found.size):
+        first, last = starts[g], starts[g + 1]
+        size = gather(units, members, first, last, lines)
+        for rule in range(rules.kinds.size):
+            found[g] += shortfall(rules, rule, lines[rules.columns[rule]], 0, size)
+        found[g] += dominated(rules, units, members, first, last)
+    return found

@@ -1,0 +1,89 @@
+"""Make the groups of any method keep demands, at as little loss as the method is asked for."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microagg.base.progress import Advance, silent
+from microagg.grouping.demands.book import Book
+from microagg.grouping.demands.demand import ORDERED
+from microagg.grouping.demands.searching import Ground, repair, search_under
+from microagg.grouping.demands.t_closeness import first_groups, parts_for
+from microagg.grouping.refine.budget import afforded
+
+# Where more of the groups had to be merged, near groups are no help: t-first may be.
+_FEW = 0.1
+# Groups of t-first take n^2 time: so many units at a time are dealt out to pieces.
+_PIECE = 1 << 14
+
+
+def keep_demands(
+    points: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    k: int,
+    book: Book,
+    *,
+    seed: int = 0,
+    search: Mapping[str, Any] | None = None,
+    advance: Advance = silent,
+) -> NDArray[np.int64]:
+    """Labels of groups that keep the demands.
+
+    points: where units stand, (n, m); labels: their groups, 0 to g - 1, of k or more. search: the
+    options of a search (effort, steps, time_limit) for less loss; None for a repair only. All units
+    together keep the demands: `Book.check_possible`.
+    """
+    n = len(points)
+    rng = np.random.default_rng([seed, 1])
+    if n < 2 * k:
+        return np.zeros(n, np.int64)
+    if search is None and not book.shortfalls(labels).any():
+        return labels
+    ground = Ground.of(points, k, book)
+    advance(0.1)
+    starts = [repair(ground, labels, rng)]
+    advance(0.3)
+    if search is None:
+        return starts[0]
+    starts += [
+        repair(ground, other, rng) for other in _other_starts(ground, labels, starts[0], rng)
+    ]
+    steps = search.get("steps")
+    if steps is None:
+        # A step under demands takes some times as long as one without.
+        steps = afforded(n, search.get("effort") or "balanced") // 3
+    seconds = math.inf if search.get("time_limit") is None else float(search["time_limit"])
+    budget = steps // len(starts), seconds / len(starts)
+    found = []
+    for number, start in enumerate(starts):
+
+        def part(share: float, number: int = number) -> None:
+            advance(0.3 + 0.7 * (number + share) / len(starts))
+
+        found.append(search_under(ground, start, rng, *budget, part))
+    return min(found, key=ground.loss)
+
+
+def _other_starts(
+    ground: Ground, labels: NDArray[np.int64], found: NDArray[np.int64], rng: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Groups of t-first, for each ordered closeness: of many units only where near groups were not
+    of much help."""
+    n, rules = len(labels), ground.book.rules
+    if n > _PIECE and found.max() > (1.0 - _FEW) * labels.max():
+        return []
+    starts = []
+    for rule in np.flatnonzero(rules.kinds == ORDERED).tolist():
+        pieces = np.array_split(rng.permutation(n), -(-n // _PIECE))
+        start, groups = np.empty(n, np.int64), 0
+        for piece in pieces:
+            rows = np.sort(piece)
+            parts = parts_for(rows.size, ground.k, rules.limits[rule, 0])
+            inside = np.ascontiguousarray(ground.points[rows])
+            start[rows] = groups + first_groups(inside, parts, ground.book.rows(rows), rule)
+            groups = int(start[rows].max()) + 1
+        starts.append(start)
+    return starts

@@ -1,0 +1,1 @@
+"""What an intruder can do with a release: an attack is one object, in one registry."""

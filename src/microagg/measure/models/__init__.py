@@ -1,0 +1,1 @@
+"""What models learn from a release, and what they learn from the originals."""

@@ -1,0 +1,46 @@
+"""The risk that a record is re-identified by its keys, and that anybody of its household is."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Below this 1 - p the difference of two large numbers is taken by its series.
+_NEAR_ONE = 0.01
+_TERMS = 8
+
+
+def individual_risk(
+    sample: NDArray[np.int64], population: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The risk of each combination of keys that f records have in the sample, F in the population.
+
+    Benedetti and Franconi (1998): the expectation of 1 / F given f, where F is negative binomial
+    with success probability p = f / F. f = 1: p / (1 - p) log(1 / p); f = 2: p / (1 - p) -
+    (p / (1 - p))^2 log(1 / p); more: the approximation p / (f - (1 - p)), as sdcMicro has it. Where
+    the sample is all there is, p >= 1: 1 / f.
+    """
+    f = sample.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = f / population
+        q = 1.0 - p
+        odds, surprise = p / q, -np.log1p(-q)
+        pairs = np.where(q < _NEAR_ONE, p * _series(q), odds - odds * odds * surprise)
+        risk = np.select([f == 1.0, f == 2.0], [odds * surprise, pairs], p / (f - q))
+    return np.where(p < 1.0, risk, 1.0 / f)
+
+
+def _series(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(1 - (1 - q) log(1 / (1 - q)) / q) / q = sum over j of q^j / ((j + 1) (j + 2))."""
+    small = np.where(q < _NEAR_ONE, q, 0.0)
+    return sum(small**j / ((j + 1) * (j + 2)) for j in range(_TERMS)) + np.zeros_like(q)
+
+
+def household_risk(
+    individual: NDArray[np.float64], households: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """For each record 1 - product of 1 - risk over the members of its household.
+
+    households: the number of each record's, from 0.
+    """
+    with np.errstate(divide="ignore"):
+        safe = np.log1p(-np.minimum(individual, 1.0))
+    return -np.expm1(np.bincount(households, safe))[households]

@@ -1,0 +1,180 @@
+"""The original and a release beside each other: whose row is whose, columns as numbers."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from microagg.base.errors import InputError, OptionError
+from microagg.base.record import Record, order_key
+from microagg.columns.coded import Coded, encode
+from microagg.columns.summary import understood
+from microagg.kernels.shuffling import shuffled_order
+from microagg.release.output import certificate_path, record_path
+from microagg.table.checks import fingerprint
+from microagg.table.opening import Opened, check_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The original and the release.
+
+    rows: for each released row its row in the original; None where rows are paired in order.
+    """
+
+    before: Opened
+    after: Opened
+    rows: NDArray[np.int64] | None
+
+    def column(self, name: str) -> tuple[pa.Array, pa.Array]:
+        """A column before and after, row by row and of one type."""
+        one, other = self.before.without_codes(name), self.after.without_codes(name)
+        if self.rows is not None:
+            one = one.take(pa.array(self.rows))
+        one, other = (
+            array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+            for array in (one, other)
+        )
+        if one.type != other.type:
+            common = _common_type(one.type, other.type)
+            one, other = one.cast(common, safe=False), other.cast(common, safe=False)
+        return one, other
+
+    def changed(self, name: str) -> bool:
+        """Whether the release shows anything else in a column."""
+        one, other = (fingerprint(pa.table([array], ["column"])) for array in self.column(name))
+        return one != other
+
+    def coded(
+        self, name: str, kind: str | None, order: Sequence[str] | None
+    ) -> tuple[Coded, Coded]:
+        """A column before and after as numbers: coded together, so that codes mean the same."""
+        one, other = self.column(name)
+        if order is not None:
+            kind = "ordinal"
+        elif kind is None:
+            kind = self.before.origin.kind_of(name)
+        if kind in (None, "ordinal") and order is None:
+            order = _order_of(self.before.frame.column(name), other)
+        both = encode(
+            name, pa.concat_arrays([one, other]), kind, None if order is None else tuple(order)
+        )
+        return both.rows(slice(0, len(one))), both.rows(slice(len(one), None))
+
+    def understood(
+        self, names: Sequence[str], kinds: dict[str, str], orders: dict[str, Sequence[str]]
+    ) -> list[tuple[Coded, Coded]]:
+        """Columns that are not judged: as numbers, or as categories, as far as they can be."""
+        found = []
+        for name in names:
+            if name in kinds or name in orders:
+                found.append(self.coded(name, kinds.get(name), orders.get(name)))
+                continue
+            one, other = self.column(name)
+            both = understood(name, pa.concat_arrays([one, other]), self.before.origin)
+            if both is not None:
+                found.append((both.rows(slice(0, len(one))), both.rows(slice(len(one), None))))
+        return found
+
+
+def paired_rows(
+    before: Opened,
+    after: Opened,
+    key: str | None,
+    record: Record | str | os.PathLike[str] | None,
+    setting: str = "record",
+) -> NDArray[np.int64] | None:
+    """For each released row its row in the original; None where rows are paired in order.
+
+    setting: what the record was given as. Of an earlier release, a row is -1 if nobody has its key.
+    """
+    if key is not None:
+        if record is not None:
+            raise OptionError(f"key and {setting} both say which record is which; give one of them")
+        return _rows_by_key(before, after, key, all_there=setting == "record")
+    if record is None and _is_shuffled(after.origin.path):
+        raise InputError(
+            f"the rows of {after.origin.name} were shuffled, so they cannot be paired in order; "
+            "name a key column that is in both (--key), or give the owner's record of the release "
+            f"(--{setting.replace('_', '-')})"
+        )
+    if before.frame.rows != after.frame.rows:
+        raise InputError(
+            f"the original has {before.frame.rows} records and the release "
+            f"{after.frame.rows}, so rows cannot be paired in order; name a key column that "
+            "is in both"
+        )
+    if record is None:
+        return None
+    record = record if isinstance(record, Record) else Record.read(record)
+    if not record.is_of_input(before.sha256) or record.release_sha256 != after.sha256:
+        raise InputError(
+            "the record is of another original or release than these, so it cannot pair their "
+            "rows; give the table as protect had it and the file as it was written, or a key"
+        )
+    secret = order_key(record.secret, record.row_order)
+    return None if secret is None else shuffled_order(secret, np.arange(before.frame.rows))
+
+
+def _is_shuffled(released: Path | None) -> bool:
+    """Whether what stands beside a release says that its rows were shuffled."""
+    return any(told.get("row_order") == "shuffled" for told in beside(released))
+
+
+def beside(released: Path | None) -> Iterator[dict[str, Any]]:
+    """What record and certificate say that stand beside a release, as far as they can be read."""
+    for path in () if released is None else (record_path(released), certificate_path(released)):
+        with suppress(OSError, ValueError):
+            told = json.loads(path.read_bytes())
+            if isinstance(told, dict):
+                yield told
+
+
+def _rows_by_key(
+    before: Opened, after: Opened, key: str, *, all_there: bool = True
+) -> NDArray[np.int64]:
+    """For each released row the row in the original that has the same key; -1 if none may."""
+    for table in (before, after):
+        check_columns([key], table.frame.names)
+    keys = [table.frame.column(key).cast(pa.string()) for table in (before, after)]
+    for array, what in zip(keys, ("original", "release"), strict=True):
+        if array.null_count or len(array.unique()) < len(array):
+            raise InputError(
+                f"the key {key!r} is missing or repeated in the {what}; "
+                "a key has its own value in every record"
+            )
+    rows = pa.compute.index_in(keys[1], value_set=keys[0])
+    if rows.null_count and all_there:
+        raise InputError(
+            f"{rows.null_count} records of the release have a key {key!r} that the original "
+            "does not have"
+        )
+    return np.asarray(rows.fill_null(-1).to_numpy(), np.int64)
+
+
+def _common_type(*types: pa.DataType) -> pa.DataType:
+    """What two types are compared as: numbers or moments if both are, else text."""
+    if all(
+        pa.types.is_integer(each) or pa.types.is_floating(each) or pa.types.is_decimal(each)
+        for each in types
+    ):
+        return pa.float64()
+    if all(pa.types.is_date(each) or pa.types.is_timestamp(each) for each in types):
+        return pa.timestamp("us")
+    return pa.string()
+
+
+def _order_of(original: pa.Array, released: pa.Array) -> Sequence[str] | None:
+    """The order that an ordinal column brings along, if the release has no other categories."""
+    if not (pa.types.is_dictionary(original.type) and original.type.ordered):
+        return None
+    order: list[str] = original.dictionary.cast(pa.string()).to_pylist()
+    known = set(released.unique().cast(pa.string()).to_pylist()) - {None} <= set(order)
+    return order if known else None

@@ -1,0 +1,213 @@
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import microagg
+from microagg.actions.risk import Asked
+from microagg.base.errors import InputError, OptionError
+from microagg.base.reading import Reading
+from microagg.table.opening import open_table
+from tests.naive import risk as naive
+from tests.reference import folder
+
+KEYS = ["sex", "town", "age"]
+TABLE = {
+    "sex": ["f", "f", "m", "m", "f", None],
+    "town": ["a", "a", "b", "b", "b", "a"],
+    "age": [30, 30, 41, 42, 41, 30],
+    "home": [1, 1, 2, 2, None, None],
+    "weight": [10.0, 20.0, 5.0, 5.0, 4.0, 1.0],
+    "illness": ["x", "y", "x", "x", "x", "y"],
+}
+RECORDS = list(zip(*(TABLE[name] for name in KEYS), strict=True))
+
+
+@pytest.fixture(scope="module")
+def reference():
+    home = folder()
+    if home is None or not (home / "testdata_reference.json").exists():
+        pytest.skip("reference data 'testdata' not found; set MICROAGG_DATA to its folder")
+    return home / "testdata.csv", json.loads((home / "testdata_reference.json").read_text())
+
+
+def test_the_figures_of_sdcmicro(reference):
+    path, told = reference
+    told = told["households"]
+    found = microagg.risk(
+        path, told["key_variables"], weights=told["weight"], household=told["household"]
+    )
+    arrays = {
+        "fk": found.frequency,
+        "Fk": found.population,
+        "risk": found.individual,
+        "hier_risk": found.household,
+        "suda_score": found.suda,
+        "suda_dis": found.suda_dis,
+    }
+    for name, array in arrays.items():
+        assert np.abs(array - np.array(told[name])).max() < 1e-9, name
+    total = told["global"]
+    assert found.expected == pytest.approx(total["risk_ER"], abs=1e-9)
+    assert found.expected_share == pytest.approx(total["risk"], abs=1e-9)
+    assert found.household_expected == pytest.approx(total["hier_risk_ER"], abs=1e-9)
+    assert found.figures["individual_risk"] == pytest.approx(total["risk_pct"], abs=1e-9)
+    assert found.figures["household_risk"] == pytest.approx(total["hier_risk_pct"], abs=1e-9)
+    expected = {
+        each["variable"]: each["contribution"] for each in told["suda_contribution_percent"]
+    }
+    contributions = {column.name: column.contribution for column in found.columns}
+    assert contributions == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_diversity_of_sdcmicro(reference):
+    path, told = reference
+    told = told["diversity"]
+    found = microagg.risk(
+        path,
+        told["key_variables"],
+        weights=told["weight"],
+        confidential=told["confidential"],
+        largest=0,
+    )
+    assert found.expected == pytest.approx(told["global"]["risk_ER"], abs=1e-9)
+    for name in told["confidential"]:
+        for way in ("distinct", "entropy", "recursive"):
+            expected = np.array(told["per_record"][f"{name}_{way.capitalize()}_Ldiversity"])
+            assert np.abs(getattr(found.diversity[name], way) - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("missing", ["value", "wildcard"])
+def test_every_kind_of_table(make, missing):
+    found = microagg.risk(
+        make(TABLE), KEYS, weights="weight", household="home", confidential="illness",
+        missing=missing,
+    )  # fmt: skip
+    sample, population = naive.frequencies(RECORDS, TABLE["weight"], missing == "wildcard")
+    risks = list(map(naive.individual, sample, population))
+    assert found.frequency.tolist() == sample
+    assert found.population.tolist() == population
+    assert found.individual == pytest.approx(risks)
+    # Who has no household lives alone.
+    assert found.household == pytest.approx(naive.household(risks, [1, 1, 2, 2, 3, 4]))
+    assert found.suda.tolist() == naive.suda(RECORDS, 3, missing == "wildcard")
+    assert found.expected == pytest.approx(sum(risks))
+    assert found.violations == {k: sum(f < k for f in sample) for k in (2, 3, 5)}
+    assert found.violating(4) == sum(f < 4 for f in sample)
+    assert found.missing == missing
+    assert found.diversity["illness"].distinct[0] == 2
+
+
+def test_a_fraction_stands_for_weights():
+    found = microagg.risk(pa.table(TABLE), KEYS, fraction=0.1)
+    same = {**TABLE, "weight": [10.0] * 6}
+    weighted = microagg.risk(pa.table(same), KEYS, weights="weight")
+    assert found.individual == pytest.approx(weighted.individual)
+    assert found.figures["population_uniques"] == weighted.figures["population_uniques"]
+    alone = microagg.risk(pa.table(TABLE), KEYS)
+    assert "population_uniques" not in alone.figures
+    assert alone.individual.tolist() == (1 / alone.frequency).tolist()
+    assert alone.expected == pytest.approx(len({*RECORDS}))
+
+
+def test_no_value_in_whatever_words(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex,age\nf,30\nNA,30\n,30\nf,\n")
+    assert microagg.risk(path, ["sex"]).frequency.tolist() == [2, 2, 2, 2]
+    assert microagg.risk(path, ["sex"], missing="wildcard").frequency.tolist() == [4, 4, 4, 4]
+    floats = pa.table({"x": [1.0, float("nan"), None, -0.0, 0.0]})
+    assert microagg.risk(floats, ["x"]).frequency.tolist() == [1, 2, 2, 2, 2]
+
+
+def test_the_k_that_is_suggested():
+    table = pa.table({"a": [1] * 4 + [2] * 12 + [3] * 20})
+    assert microagg.risk(table, ["a"]).suggested_k == 5
+    assert microagg.risk(table, ["a"], threshold=0.05).suggested_k == 13
+    assert microagg.risk(table, ["a"], threshold=0.3).suggested_k == 2
+    # Nobody shares anything, so nothing can be seen of what is enough.
+    unique = pa.table({"a": list(range(50))})
+    assert microagg.risk(unique, ["a"], threshold=0.09).suggested_k == 12
+
+
+def test_what_is_shown_and_told():
+    found = microagg.risk(pa.table(TABLE), KEYS, weights="weight", household="home")
+    assert repr(found).startswith("Risk(records=6, keys=3, unique=4, expected=")
+    assert "<table>" in found._repr_html_()
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told["violations"] == {"2": 4, "3": 6, "5": 6}
+    assert [column["name"] for column in told["columns"]] == KEYS
+    assert all(isinstance(each["columns"], list) for each in told["combinations"])
+    assert set(told["figures"]) == set(found.figures)
+    # Nothing is told record by record.
+    assert max(len(value) for value in told.values() if isinstance(value, list)) < 10
+
+
+def test_what_would_take_too_long_is_said():
+    columns = {f"c{i}": [i, i + 1, i + 2, 9] for i in range(12)}
+    opened = open_table(pa.table(columns), Reading())
+    found = Asked(keys=list(columns), most_work=1200).measure(opened)
+    assert found.notes == (
+        "Special uniques are of up to 3 of 12 columns: the 495 combinations of 4 would take long; "
+        "say largest=4 to look at them.",
+    )
+    many = {f"c{i}": [1, 2] for i in range(61)}
+    found = microagg.risk(pa.table(many), list(many))
+    assert found.suda is None
+    assert "Special uniques were not looked for" in found.notes[0]
+    assert microagg.risk(pa.table(many), list(many)[:8], largest=2).notes == ()
+
+
+def test_on_disk_a_small_table_is_its_own_sample(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(
+        "\n".join(",".join("" if v is None else str(v) for v in row) for row in
+                  [TABLE.keys(), *zip(*TABLE.values(), strict=True)]) + "\n"
+    )  # fmt: skip
+    asked = {"weights": "weight", "confidential": ["illness"]}
+    here = microagg.risk(path, KEYS, **asked)
+    there = microagg.risk(path, KEYS, engine="disk", **asked)
+    assert there.to_dict() == here.to_dict()
+    for name in ("frequency", "population", "individual", "suda", "suda_dis"):
+        assert getattr(there, name).tolist() == getattr(here, name).tolist()
+    with pytest.raises(OptionError, match="household needs all records"):
+        microagg.risk(path, KEYS, engine="disk", household="home")
+
+
+def test_a_large_table_on_disk_is_judged_by_a_sample(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": rng.integers(0, 3000, 150_000), "b": rng.integers(0, 40, 150_000)})
+    pq.write_table(table, tmp_path / "large.parquet")
+    here = microagg.risk(tmp_path / "large.parquet", ["a", "b"])
+    there = microagg.risk(tmp_path / "large.parquet", ["a", "b"], engine="disk")
+    assert there.rows == here.rows == 150_000
+    assert there.sampled == there.frequency.size == 1 << 17
+    assert "a sample of 131,072 of the 150,000 records" in there.notes[0]
+    assert there.population.sum() > there.frequency.sum()
+    # Every seventh record is not in the sample, which the estimate makes up for.
+    assert abs(there.expected_share - here.expected_share) < 0.1 * here.expected_share
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem", "sentence"),
+    [
+        ({"keys": []}, OptionError, "at least one column"),
+        ({"keys": ["sex", "sex"]}, OptionError, "'sex' stands twice in keys"),
+        ({"keys": ["Sex"]}, OptionError, "did you mean 'sex'"),
+        ({"weights": "sex"}, InputError, "sex"),
+        ({"weights": "home"}, InputError, "must be numbers of 0 or more"),
+        ({"weights": "weight", "fraction": 0.1}, OptionError, "give one of them"),
+        ({"fraction": 0.0}, OptionError, "above 0 and at most 1"),
+        ({"missing": "any"}, OptionError, "value or wildcard"),
+        ({"threshold": 1.0}, OptionError, "between 0 and 1"),
+        ({"largest": -1}, OptionError, "0 or more"),
+        ({"household": "nobody"}, OptionError, "no column 'nobody'"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(settings, problem, sentence):
+    with pytest.raises(problem, match=sentence):
+        microagg.risk(pa.table(TABLE), **{"keys": KEYS, **settings})

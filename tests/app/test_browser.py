@@ -1,0 +1,272 @@
+"""The app in a real Chromium."""
+
+import io
+import os
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from microagg.actions.example import patients
+from tests.app.serving import Guest, browser, running
+from tests.app.test_steps import HOSTILE, csv_of
+
+# What a person who reads pages by ear, or in dim light, would stumble over.
+_CHECKS = (Path(__file__).parent / "checks.js").read_text(encoding="utf-8")
+# Pages under test wait so long, in milliseconds: the first work compiles.
+_PATIENCE = 240_000
+
+
+def why_not():
+    """Why there can be no browser here, None if there can."""
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "playwright is not installed"
+    return None if browser() else "there is no Chromium"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    reason = why_not()
+    if reason is not None and os.environ.get("MICROAGG_REQUIRE_BROWSER"):
+        pytest.fail(f"the app must be tested in a browser here, but {reason}")
+    if reason is not None:
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        # Chromium refuses to be root's otherwise.
+        made = play.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def open_page(chromium, server):
+    """A page of the app; nothing may go wrong in it, and nothing may be asked of anybody else."""
+    trouble, contexts = [], []
+
+    def open_page(width=1280, scheme="light"):
+        viewport = {"width": width, "height": 900}
+        context = chromium.new_context(viewport=viewport, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(_PATIENCE)
+        own = f"http://127.0.0.1:{server.port}/"
+        page.on("console", lambda told: trouble.append(told.text))
+        page.on("pageerror", lambda told: trouble.append(str(told)))
+        page.on("dialog", lambda told: trouble.append(told.message))
+        page.on("request", lambda asked: asked.url.startswith(own) or trouble.append(asked.url))
+        page.goto(server.address)
+        return page
+
+    server.desk.state.problem = ""
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def drop(page, name, content):
+    page.set_input_files("#file", {"name": name, "mimeType": "text/csv", "buffer": content})
+
+
+def made(page):
+    """Until the release is there that was asked for last."""
+    page.wait_for_url("**/result")
+    page.wait_for_function(
+        "() => !document.querySelector('[data-status=waiting], [data-status=running]')"
+    )
+    page.locator(".verdict.kept").wait_for()
+
+
+def test_from_drop_to_zip(open_page, server):
+    page = open_page()
+    drop(page, "patients.csv", csv_of(patients(300)))
+    page.get_by_role("heading", name="patients.csv").wait_for()
+    page.get_by_role("link", name="Next: roles of the columns").click()
+    page.wait_for_function(
+        "() => /are alone with/.test(document.querySelector('#live').textContent)"
+    )
+    page.get_by_role("group", name="Role of income").get_by_label("keep").check()
+    page.wait_for_function("() => !/income/.test(document.querySelector('#live').textContent)")
+    page.reload()
+    assert page.get_by_role("group", name="Role of income").get_by_label("keep").is_checked()
+    page.get_by_role("button", name="Next: the risk now").click()
+    page.wait_for_url("**/risk")
+    page.get_by_text("re-identifications are to be expected").wait_for()
+    page.get_by_role("link", name="Next: the promise").click()
+    page.get_by_role("button", name="10", exact=True).click()
+    page.wait_for_function(
+        "() => /-k 10 /.test(document.querySelector('#said-command').textContent)"
+    )
+    assert "finds 10" in page.locator("#k-sentence").inner_text()
+    page.get_by_role("button", name="Protect the table").click()
+    made(page)
+    page.get_by_role("link", name="Take it away").click()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Everything as one zip").click()
+    archive = zipfile.ZipFile(io.BytesIO(Path(waiting.value.path()).read_bytes()))
+    run = server.desk.state.runs[-1]
+    assert (
+        archive.read("publish/release.csv")
+        == Guest(server).ask("GET", f"/file/{run.number}/release").body
+    )
+    assert run.recipe.k == 10
+
+
+def test_the_keyboard_is_enough(open_page, server):
+    """From the demo table to the release by Tab, arrows, space and Enter."""
+    page = open_page()
+
+    def reach(name, most=120):
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            found = page.evaluate(
+                "() => { const at = document.activeElement; const said = at.ariaLabel ||"
+                " at.textContent || ''; return said.trim() + '|' + (at.id || at.value || ''); }"
+            )
+            if name in found:
+                return
+        raise AssertionError(f"{name} cannot be reached")
+
+    reach("Open the demo table")
+    page.keyboard.press("Enter")
+    page.get_by_text("invented; nobody in it exists").last.wait_for()
+    reach("Next: roles of the columns")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/roles")
+    reach("|identifier")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => document.activeElement.value") == "quasi-identifier"
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(
+        "() => /are alone with/.test(document.querySelector('#live').textContent)"
+    )
+    reach("Skip to the promise")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/promise")
+    reach("|k")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("7")
+    reach("More settings")
+    page.keyboard.press("Enter")
+    reach("|field-method")
+    page.keyboard.type("mdav")
+    reach("Protect the table")
+    page.keyboard.press("Enter")
+    made(page)
+    assert server.desk.state.runs[-1].recipe.k == 7
+
+
+def test_hostile_cells_and_names_do_nothing(open_page):
+    page = open_page()
+    rows = "".join(f'"{HOSTILE.replace(chr(34), chr(34) * 2)}",{n},{n % 7}\n' for n in range(30))
+    name = HOSTILE.replace('"', '""')
+    # Browsers send names of files without quotes; folders are not shown.
+    called = HOSTILE.replace("/", "").replace('"', "")
+    drop(page, f"{called}.csv", f'"{name}",age,"cost {name}"\n{rows}'.encode())
+    page.get_by_role("heading", name=called).wait_for()
+    page.get_by_text(HOSTILE).first.wait_for()
+    for path in ("roles", "promise", "private", "assess"):
+        page.goto(page.url.rsplit("/", 1)[0] + f"/{path}")
+
+
+def test_labels_of_spss_are_read(open_page, tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "survey.sav"
+    frame = pandas.DataFrame({"sex": [1.0, 2.0] * 20, "age": [float(20 + n) for n in range(40)]})
+    pyreadstat.write_sav(frame, path, variable_value_labels={"sex": {1.0: "woman", 2.0: "man"}})
+    page = open_page()
+    page.set_input_files("#file", path)
+    page.get_by_role("heading", name="survey.sav").wait_for()
+    assert "SPSS" in page.content()
+    assert "columns with labelled values" in page.content()
+
+
+def test_cancel_reload_and_two_tabs(open_page, server):
+    """A job that takes long: reloading shows it again, another tab too, and either cancels it."""
+    rows = "\n".join(f"{n % 997},{n * 7919 % 10007},{n % 3}" for n in range(60_000))
+    page = open_page()
+    drop(page, "long.csv", f"age,income,diagnosis\n{rows}\n".encode())
+    page.get_by_role("heading", name="long.csv").wait_for()
+    page.goto(page.url + "compare")
+    page.fill("#ks", "3, 4, 5, 6, 7, 8, 9, 10")
+    page.get_by_role("button", name="Compare").click()
+    job = page.locator("[data-status=running], [data-status=waiting]")
+    job.wait_for()
+    page.reload()
+    job.wait_for()
+    other = open_page()
+    other.goto(page.url.replace("/compare", "/promise"))
+    tab = other.locator("[data-status=running], [data-status=waiting]")
+    tab.wait_for()
+    tab.get_by_role("button", name="Cancel").click()
+    other.get_by_text("was cancelled").wait_for()
+    page.get_by_text("was cancelled").wait_for()
+    assert not server.desk.jobs.under_way
+    assert page.locator("#ks").is_visible()
+    page.go_back()
+    # The app works on: another job after the one that was killed.
+    other.fill("#k", "3")
+    other.get_by_role("button", name="Protect the table").click()
+    made(other)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_is_readable_narrow_and_wide(open_page, server, scheme):
+    """Nothing sticks out, everything has a name, and text stands out from its ground."""
+    guest = Guest(server)
+    guest.open("patients.csv", csv_of(patients(60)))
+    guest.post("/protect", {"k": 3, "method": "mdav"})
+    guest.wait()
+    for width in (400, 1280):
+        page = open_page(width, scheme)
+        for path in (
+            "table",
+            "roles",
+            "risk",
+            "promise",
+            "compare",
+            "result",
+            "takeaway",
+            "private",
+            "assess",
+        ):
+            page.goto(f"http://127.0.0.1:{server.port}/{path}")
+            assert page.evaluate("() => document.documentElement.scrollWidth") <= width, (
+                path,
+                width,
+            )
+            page.evaluate(_CHECKS)
+            assert page.evaluate("() => unnamed()") == [], path
+            assert page.evaluate("() => faint()") == [], (path, scheme)
+
+
+def test_a_large_file_is_stopped_before_it_is_sent(open_page, server):
+    page = open_page()
+    drop(page, "large.csv", b"a\n" + b"1\n" * (server.desk.doors.max_upload // 2))
+    page.get_by_text("larger than may be uploaded").wait_for()
+
+
+def test_without_scripts_everything_still_works(chromium, tmp_path):
+    with running(tmp_path, tmp_path) as server:
+        context = chromium.new_context(java_script_enabled=False)
+        page = context.new_page()
+        page.set_default_timeout(_PATIENCE)
+        page.goto(server.address)
+        page.get_by_role("button", name="Open the demo table").click()
+        guest = Guest(server)
+        guest.wait()
+        page.goto(f"http://127.0.0.1:{server.port}/roles")
+        page.get_by_role("button", name="Skip to the promise").click()
+        page.fill("#k", "4")
+        page.get_by_role("button", name="Protect the table").click()
+        guest.wait()
+        time.sleep(0.1)
+        page.goto(f"http://127.0.0.1:{server.port}/result")
+        page.locator(".verdict.kept").wait_for()
+        context.close()
