@@ -1,12 +1,17 @@
+import builtins
 import importlib
+import inspect
 import io
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numba
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from microagg.kernels import compiling
 
@@ -131,8 +136,63 @@ def test_what_others_can_write_is_never_loaded(tmp_path, monkeypatch, caplog, wa
         assert list(kept.glob("*.nbc"))
 
 
-def test_every_kernel_carries_the_stamp_of_the_whole_package():
-    """A change in a file whose kernels others call must not leave them stale in the cache."""
-    from microagg.grouping.sequence.scan import fill_sequence
+def kernels_of_the_package():
+    """Every kernel there is, with the file it stands in."""
+    for path in sorted(compiling._PACKAGE.rglob("*.py")):
+        if b"import kernel" in path.read_bytes():
+            name = ".".join(path.relative_to(compiling._PACKAGE.parent).with_suffix("").parts)
+            for found in vars(importlib.import_module(name)).values():
+                if isinstance(found, Dispatcher) and found.py_func.__module__ == name:
+                    yield path, found
 
-    assert fill_sequence._cache._cache_file._source_stamp == compiling._package_stamp()
+
+def defines(path, name):
+    return re.search(rf"^[\w, ()]*\b{name}\b.* = ", path.read_text("utf-8"), re.MULTILINE)
+
+
+def test_every_kernel_carries_the_stamp_of_all_that_it_calls():
+    """A change in a file whose kernels or constants others use must not leave them stale."""
+    calls = 0
+    for path, found in kernels_of_the_package():
+        stored = getattr(found._cache, "_cache_file", None)
+        assert stored is None or stored._source_stamp == compiling._stamp_of(path)
+        reached = compiling._reached_from(path)
+        for name in found.py_func.__code__.co_names:
+            used = found.py_func.__globals__.get(name)
+            if isinstance(used, Dispatcher):
+                assert Path(used.py_func.__code__.co_filename) in reached, (path, name)
+                calls += 1
+            elif inspect.isclass(used) and used.__module__.startswith("microagg."):
+                assert Path(inspect.getfile(used)) in reached, (path, name)
+            elif isinstance(used, (int, float)) and name not in vars(builtins):
+                owners = [each for each in reached if defines(each, name)]
+                assert owners, (path, name)
+    assert calls > 100
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("from microagg.kernels.trees import lists\n", {"kernels/trees/lists.py"}),
+        ("    from microagg.kernels.columns import (\n    a,\n)\n", {"kernels/columns.py"}),
+        ("from microagg.base.errors import InputError\n", set()),
+        ("from microagg.base.errors import LIMIT\n", {"base/errors.py"}),
+        ("import numpy as np\n", set()),
+    ],
+)
+def test_what_a_file_reaches(tmp_path, text, modules):
+    path = tmp_path / "reaching.py"
+    path.write_text(text)
+    reached = {each for each in compiling._reached_from(path) if each != path}
+    direct = {compiling._PACKAGE / each for each in modules}
+    assert direct <= reached
+    assert bool(direct) == bool(reached)
+
+
+def test_an_edited_kernel_is_not_loaded_from_the_cache(tmp_path):
+    path = tmp_path / "edited.py"
+    path.write_text("ONE = 1\n")
+    before = compiling._stamp_of(path)
+    path.write_text("ONE = 2\n")
+    compiling._stamp_of.cache_clear()
+    assert compiling._stamp_of(path) != before

@@ -282,7 +282,7 @@ def test_there_may_be_no_limit(base, seconds):
 
 @pytest.fixture
 def interruptible():
-    """Signals reach the test: not the handler of a cluster, nor a callback that drops exceptions."""
+    """Signals reach the test, neither a cluster's handler nor a callback that drops them."""
     callbacks, gc.callbacks[:] = list(gc.callbacks), []
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield

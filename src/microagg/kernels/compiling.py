@@ -9,6 +9,7 @@ To load such code is to run it: it never comes from a folder that others can wri
 import hashlib
 import logging
 import os
+import re
 import stat
 import sys
 import threading
@@ -22,6 +23,9 @@ import numba
 from numba.core import event
 
 from microagg.kernels.watching import is_watched
+
+_PACKAGE = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^ *from (microagg[.\w]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -45,8 +49,8 @@ def _tend_cache(compiled: Any) -> bool:
     """Make Numba's cache notice changes in other files, and survive damage; False without one.
 
     A kernel is compiled together with the kernels it calls, but Numba looks only at the file it
-    stands in: with one stamp for the whole package nothing stale is ever run. What a full disk or a
-    killed process left half written is compiled again.
+    stands in: with a stamp for all files that it reaches nothing stale is ever run. What a full
+    disk or a killed process left half written is compiled again.
     """
     stored: Any = getattr(compiled, "_cache", None)
     if not hasattr(stored, "load_overload"):  # compilation is switched off
@@ -58,7 +62,7 @@ def _tend_cache(compiled: Any) -> bool:
     stored._cache_path = found._cache_path = str(folder)
     found._index_path = str(folder / found._index_name)
     if compiled.py_func.__module__.startswith("microagg."):
-        stored._cache_file._source_stamp = _package_stamp()
+        found._source_stamp = _stamp_of(Path(compiled.py_func.__code__.co_filename))
     load = stored.load_overload
 
     def load_or_compile(*arguments: Any) -> Any:
@@ -102,15 +106,43 @@ def _is_safe(found: os.stat_result, owners: tuple[int, ...], others: int) -> boo
 
 
 @cache
-def _package_stamp() -> str:
-    """Of what the files with kernels say, not of when they were written: a copy compiles nothing,
-    and neither does a new sentence in the report."""
+def _stamp_of(path: Path) -> str:
+    """Of what a file with kernels and all files that these may call say, not of when they were
+    written: a copy compiles nothing, and neither does a kernel elsewhere that is edited."""
     found = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        source = path.read_bytes()
-        if b"import kernel" in source or path.parent == Path(__file__).parent:
-            found.update(source)
+    for each in sorted(_reached_from(path)):
+        found.update(each.read_bytes())
     return found.hexdigest()
+
+
+def _reached_from(path: Path) -> set[Path]:
+    """The file, and all whose kernels or constants are compiled into its own."""
+    reached, waiting = {path}, [path]
+    while waiting:
+        for module, names in _imports_of(waiting.pop()):
+            constants = any(name.isupper() for name in names)
+            if module not in reached and (_has_kernels(module) or constants):
+                reached.add(module)
+                waiting.append(module)
+    return reached
+
+
+@cache
+def _imports_of(path: Path) -> list[tuple[Path, list[str]]]:
+    """The package's own modules that a file imports, with the names it takes from each."""
+    found = []
+    for dotted, names in _IMPORT.findall(path.read_text("utf-8")):
+        module = _PACKAGE.joinpath(*dotted.split(".")[1:])
+        words = re.findall(r"\w+", names)
+        files = [module.with_suffix(".py"), module / "__init__.py"]
+        files += [module / f"{word}.py" for word in words]
+        found += [(each, words) for each in files if each.is_file()]
+    return found
+
+
+@cache
+def _has_kernels(path: Path) -> bool:
+    return path == Path(__file__) or b"import kernel" in path.read_bytes()
 
 
 def seconds_compiling() -> float:
