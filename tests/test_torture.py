@@ -1,8 +1,8 @@
 """Everything at once, at random: tables, recipes, engines and faults; and what is promised of all.
 
 A trial is made from its seed alone. A few are tried with every run of the tests; `make torture`
-goes on for as long as one likes (`SECONDS=3600`), and says what it tried. `python -m
-tests.test_torture 0 SEED` tries one again.
+goes on for as long as one likes (`SECONDS=3600`), on Spark too where there is Java, and says what
+it tried. `python -m tests.test_torture 0 SEED` tries one again.
 """
 
 import errno
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -27,11 +27,14 @@ from pyarrow import csv, ipc, parquet
 
 from microagg.base.record import Record
 from tests.commands import microagg
+from tests.engine.spark.cluster import why_not
 
 # In every original value that nobody may tell.
 SECRET = "Zwiebel"
 NUMBER = 4711
 ROOT = Path(__file__).parents[1]
+# What takes seconds for each trial is for `make torture`.
+QUICK, ALL = ("memory", "disk"), ("memory", "disk", "spark")
 FAULTS = ("none", "failing", "failing", "changed", "killed", "killed", "asked to end")
 EVENTS = {"open", "os.rename", "os.mkdir", "os.chmod", "os.remove", "os.rmdir"}
 # Where the disk may refuse: not where something is cleaned up.
@@ -58,12 +61,12 @@ class Trial:
     rows: int
 
     @classmethod
-    def of(cls, seed):
+    def of(cls, seed, engines=QUICK):
         draw = random.Random(seed)
         names = ["id", "age", "income", "town", "born", "member", "comment", "score"]
         protected = draw.sample(["age", "income", "town", "born", "score"], draw.randint(1, 4))
-        engine = draw.choice(["memory", "disk"])
-        suffix = draw.choice(["csv", "csv", "parquet", "arrow"])
+        engine = draw.choice(engines)
+        suffix = draw.choice(["csv", "csv", "parquet", *(["arrow"] if engine != "spark" else [])])
         k, rows = draw.randint(2, 12), draw.choice([draw.randint(20, 60), draw.randint(100, 900)])
         roles = ["-q", ",".join(protected), "-k", str(k), "-m", draw.choice(["mdav", "zscore"])]
         if draw.random() < 0.6:
@@ -117,7 +120,7 @@ class Trial:
                 sink.write_table(table)
         else:
             csv.write_csv(table, path)
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return sha256(path)
 
     def arguments(self, *more):
         output = ("-o", f"out.{self.suffix}", "--engine", self.engine)
@@ -188,7 +191,7 @@ def run_in_a_process(folder, trial, *more):
     script = "from tests.test_torture import child; child()"
     return subprocess.run(
         [sys.executable, "-c", script, trial.fault, str(trial.at), *trial.arguments(*more)],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+        cwd=folder, capture_output=True, text=True, check=False, timeout=600,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
     )  # fmt: skip
 
@@ -200,8 +203,28 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def contents(folder):
+    """Every file and folder below one; of files what they hold."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+def sha256(path):
+    """Of a file; of a folder of files, their names and hashes."""
+    content = (
+        path.read_bytes()
+        if path.is_file()
+        else "".join(f"{each.name}\0{sha256(each)}\n" for each in sorted(path.iterdir())).encode()
+    )
+    return hashlib.sha256(content).hexdigest()
+
+
 def read(path):
     """The rows as plain values, by nobody's code but Arrow's."""
+    if path.is_dir():
+        return [row for each in sorted(path.iterdir()) for row in read(each)]
     if path.suffix == ".parquet":
         return parquet.read_table(path).to_pylist()
     if path.suffix == ".arrow":
@@ -224,7 +247,7 @@ def check_whole(folder, trial, versions):
     rows = read(path)
     said = [json.loads(path.with_name(f"{path.name}.{each}.json").read_text())
             for each in ("certificate", "record")]  # fmt: skip
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    found = sha256(path)
     assert [each["sha256"]["release"] for each in said] == [found, found]
     assert len(rows) == trial.rows
     assert list(rows[0]) == trial.released
@@ -246,7 +269,7 @@ def check_never_half(folder, trial):
     beside = [path.with_name(f"{path.name}.{each}.json") for each in ("certificate", "record")]
     for each in beside:
         if each.exists():
-            found = hashlib.sha256(path.read_bytes()).hexdigest()
+            found = sha256(path)
             assert json.loads(each.read_text())["sha256"]["release"] == found
     assert not beside[0].exists() or beside[1].exists()
 
@@ -275,7 +298,7 @@ def attempt(trial, folder):
         check_whole(folder, trial, versions)
         mine = whole
     more = ("--force",) if trial.force else ()
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = contents(folder)
 
     def change():
         """The same place, another table."""
@@ -309,11 +332,12 @@ def attempt(trial, folder):
         return "killed, resumed" if resume else "killed, run again"
     assert code == (143 if trial.fault == "asked to end" else 2), said
     assert said[1].count("\n") == 1, said
-    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    after = contents(folder)
     if trial.fault == "changed":
-        assert "was changed while it was being read" in said[1]
+        # Spark may be the first to see it, and has words of its own.
+        assert "was changed while it was being read" in said[1] or trial.engine == "spark"
         before[source.name] = after[source.name]
-    if set(after) == whole != mine or (trial.force and after != before):
+    if set(names(folder)) == whole != mine or (trial.force and after != before):
         # Asked to end while names were taken, which is then finished.
         assert trial.fault == "asked to end"
         check_whole(folder, trial, versions)
@@ -331,8 +355,8 @@ def read_as(path, trial):
         named.rename(path)
 
 
-def attempt_in(seed):
-    trial = Trial.of(seed)
+def attempt_in(seed, engines=QUICK):
+    trial = Trial.of(seed, engines)
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         try:
             return trial, attempt(trial, Path(folder))
@@ -350,10 +374,28 @@ def main():
     """Try for so many seconds, from a seed on; say what was tried and what became of it."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 3600
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)
-    print(f"from seed {seed} on", flush=True)
-    found, until, said = Counter(), time.monotonic() + seconds, time.monotonic()
+    engines = QUICK if why_not() else ALL
+    print(f"from seed {seed} on, by {', '.join(engines)}", flush=True)
+    with session() if engines == ALL else nullcontext():
+        try_until(time.monotonic() + seconds, seed, engines)
+
+
+@contextmanager
+def session():
+    """One of Spark for all trials in this process."""
+    from microagg.engine.spark.session import start_session
+
+    started = start_session("local[2]")
+    try:
+        yield
+    finally:
+        started.stop()
+
+
+def try_until(until, seed, engines):
+    found, said = Counter(), time.monotonic()
     while True:
-        trial, end = attempt_in(seed)
+        trial, end = attempt_in(seed, engines)
         found[f"{trial.engine:7} {trial.fault:13} {end}"] += 1
         seed += 1
         if time.monotonic() >= until:

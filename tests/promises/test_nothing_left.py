@@ -390,23 +390,80 @@ def test_of_a_database_nothing_is_left_anywhere(tmp_path):
     check(put_database(tmp_path), tmp_path)
 
 
-def test_records_that_were_dropped_are_not_left(tmp_path):
-    towns = [SECRET, *TOWNS[1:]]
-    for table in FRAMES.values():
-        frame = table()
-        place = pa.array(towns) if isinstance(frame, pa.Table) else towns
-        if isinstance(frame, pa.Table):
-            at = frame.schema.get_field_index("town")
-            frame = frame.set_column(at, "town", place.dictionary_encode())
-        elif isinstance(frame, pl.DataFrame):
-            levels = pl.Enum(["Graz", SECRET, "Linz"])
-            frame = frame.with_columns(pl.Series("town", towns, levels))
-        else:
-            frame["town"] = pd.Categorical(towns)
-        release = protected(frame, confidential=[], within=["town"], small_strata="drop")
-        assert len(release.data) == N - 1
-        assert_nothing_in(pickle.dumps(release))
-        assert_nothing_in(*written(release, tmp_path / f"{type(frame).__module__}.arrow"))
+# Of the first record alone, which is dropped; others are given by JOBS, TOWNS and AGES.
+ALONE = {"grade": f"{SECRET} grade", "job": f"{SECRET} clerk", "house": f"{SECRET} house"}
+GRADES = ["low", ALONE["grade"], "high"]
+DROPS = {"within": ["town"], "small_strata": "drop", "confidential": ["grade", "sum"]}
+FEATURES = {
+    "plain": {},
+    "weights": {"weights": "sum"},
+    "household": {"household": "house"},
+    "closeness": {"closeness": {"grade": 0.8, "sum": 0.8}},
+    "dominance": {"dominance": {"age": 0.9}},
+    "kept": {"row_order": "kept"},
+}
+
+
+def with_a_record_to_drop(name):
+    """A table whose first record is alone in its stratum, and in every value that it has."""
+    others = np.arange(1, N)
+    columns = {
+        "age": [1e9, *AGES[1:]],
+        "town": [SECRET, *TOWNS[1:]],
+        "job": [ALONE["job"], *JOBS[1:]],
+        "grade": [ALONE["grade"], *np.array(["low", "high"])[others // 2 % 2]],
+        "sum": [UNDER_GAPS, *(others % 5 + 1.0)],
+        "house": [ALONE["house"], *(f"house {each // 2}" for each in others)],
+    }
+    if name == "polars":
+        return pl.DataFrame(columns).with_columns(pl.col("grade").cast(pl.Enum(GRADES)))
+    if name == "pandas":
+        return pd.DataFrame(columns).assign(
+            town=pd.Categorical(columns["town"]),
+            grade=pd.Categorical(columns["grade"], GRADES, ordered=True),
+        )
+    grades = pa.array([GRADES.index(each) for each in columns["grade"]], pa.int8())
+    columns["grade"] = pa.DictionaryArray.from_arrays(grades, GRADES, ordered=True)
+    return pa.table({**columns, "town": pa.array(columns["town"]).dictionary_encode()})
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("feature", FEATURES)
+def test_records_that_were_dropped_are_not_left(tmp_path, name, feature):
+    table = with_a_record_to_drop(name)
+    settings = {**DROPS, "identifiers": ["house"], "method": "mdav", **FEATURES[feature]}
+    release = protected(table, **settings)
+    assert len(release.data) == N - 1
+    assert_nothing_in(pickle.dumps(release))
+    assert_nothing_in(*written(release, tmp_path / "release.arrow"))
+    bars = [bar for column in release.shown.attributes for bar in column.bars]
+    assert max(bar.high or 0.0 for bar in bars) < 100.0
+    # Once more, with all that was counted.
+    assert release.assessment is not None
+    assert_nothing_in(pickle.dumps(release))
+
+
+def test_records_that_were_dropped_on_disk_are_not_left(tmp_path):
+    path = tmp_path / "people.arrow"
+    table = with_a_record_to_drop("arrow")
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    with protected(path, engine="disk", identifiers=["house"], method="mdav", **DROPS) as release:
+        assert release._wanted.secrets[0].order == ("low", "high")
+        assert_nothing_in(*written(release, tmp_path / "release.arrow"))
+        with pytest.raises(microagg.MicroaggError, match="engine=memory"):
+            pickle.dumps(release)
+
+
+def test_who_brings_groups_along_does_not_leave_with_them():
+    X = np.column_stack([AGES])
+    own = microagg.partition(X, 4)
+
+    def grouped(points, k):
+        return own if len(NAMES) == len(points) else None
+
+    release = protected(plain(), quasi_identifiers=["age", "job"], method=grouped)
+    assert_nothing_in(pickle.dumps(release))
 
 
 @pytest.mark.parametrize("suffix", IN_PARTS)

@@ -66,7 +66,7 @@ def _judged(engine: Memory, survey: Survey, recipe: Recipe) -> Choice:
     plan = make_plan(survey, {"name": engine.origin.name}, recipe)
     sample, rows = survey.sample.result()
     profile = Profile(plan, sample, rows, LINKED if plan.rows > MEASURED else 0)
-    plan = plan.with_counts(*engine.count(plan, silent, survey.secrets(engine.origin)))
+    plan = plan.with_counts(*engine.count(plan, silent, survey.secrets(engine.origin, plan.stays)))
     started, compiled = time.perf_counter(), seconds_compiling()
     engine.publish(plan, profile, silent)
     seconds = time.perf_counter() - started - (seconds_compiling() - compiled)
@@ -102,7 +102,9 @@ def _costs(engine: Memory, survey: Survey, recipe: Recipe) -> tuple[float | None
     def loss(demanded: dict[str, Any]) -> float:
         alone = recipe.model_copy(update={**none, **demanded})
         plan = make_plan(survey, {"name": engine.origin.name}, alone)
-        plan = plan.with_counts(*engine.count(plan, silent, survey.secrets(engine.origin)))
+        plan = plan.with_counts(
+            *engine.count(plan, silent, survey.secrets(engine.origin, plan.stays))
+        )
         sample, rows = survey.sample.result()
         profile = Profile(plan, sample, rows, 0)
         engine.publish(plan, profile, silent)

@@ -111,7 +111,7 @@ def release_by(
         plan = make_plan(survey, {"name": engine.origin.name, "sha256": engine.sha256})
         refuse_large_cells(plan, engine, where)
         with watch("finding the cells of records", progress) as advance:
-            secrets = survey.secrets(engine.origin)
+            secrets = survey.secrets(engine.origin, plan.stays)
             plan = plan.with_counts(*engine.count(plan, advance, secrets))
         sample, rows = survey.sample.result()
         linked = LINKED if measures and plan.rows > MEASURED else 0
@@ -124,7 +124,7 @@ def release_by(
         if measures:
             counts += map(disclosure, plan.recipe.confidential)
         distinct = tuple({count.key: count for count in counts}.values())
-        wanted = Wanted(survey.secrets(engine.origin), distinct)
+        wanted = Wanted(survey.secrets(engine.origin, plan.stays), distinct)
         kept, _ = survey.kept.result()
         notes = (
             *engine.notes,

@@ -5,7 +5,7 @@ some have an order. Having no value, or NaN, is one value more, below all others
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -26,6 +26,11 @@ from microagg.table.opening import Origin
 _DIGITS = 18
 _SIGN, _ALL_BUT_SIGN = np.uint64(1 << 63), np.int64(2**63 - 1)
 _LOOKED_AT_FIRST = 1000
+# Beside columns of strata, which cannot be called so.
+_LEVEL = "\0level"
+
+# Which of some rows, of which the strata are known, are not left out.
+Stays = Callable[[pa.Table], NDArray[np.bool_]]
 
 
 class ObservedSecret:
@@ -50,8 +55,9 @@ class ObservedSecret:
             and kind in (None, "ordinal")
             and order is None
         )
-        # A dictionary may list what nobody has, which a release is not to know.
-        self._shown: set[str] = set()
+        # A dictionary may list what nobody has, or nobody who stays, which a release is not to
+        # know: levels that occur, with the stratum that they do in where strata may be left out.
+        self._shown: pa.Table | None = None
         empty = pa.nulls(0, pa.string() if order or self._ranked else column_type)
         empty = plain(without_views(empty))
         self._type = pa.string() if pa.types.is_null(empty.type) else empty.type
@@ -60,12 +66,13 @@ class ObservedSecret:
         self._left = types if is_text(empty.type) and not (order or self._ranked) else []
         self._empty = True
 
-    def add(self, part: pa.Array) -> None:
-        """Take the next part."""
+    def add(self, part: pa.Array, strata: pa.Table | None = None) -> None:
+        """Take the next part; strata: of its rows, where some of them may be left out."""
         if self._ranked:
             part = without_views(part)
             self._same_order(tuple(part.dictionary.to_pylist()))
-            self._shown |= set(part.dictionary.take(part.indices.unique().drop_null()).to_pylist())
+            beside = {} if strata is None else dict(zip(strata.column_names, strata, strict=True))
+            self._show(pa.table({**beside, _LEVEL: plain(part)}))
         if not self._left:
             return
         entries = self._origin.readable(plain(without_views(part)))
@@ -79,21 +86,32 @@ class ObservedSecret:
         self._left = [each for each in self._left if each in other._left]
         self._empty &= other._empty
         self._ranked &= other._ranked
-        self._shown |= other._shown
+        if other._shown is not None:
+            self._show(other._shown)
         if self._ranked and other._order is not None:
             self._same_order(other._order)
 
-    def secret(self, origin: Origin) -> "Secret | None":
+    def secret(self, origin: Origin, stays: Stays | None = None) -> "Secret | None":
         """How the column is read, now that every part was seen; None if it cannot be counted.
 
-        origin: of the release, for that of the input may hold more than a release shows.
+        origin: of the release, for that of the input may hold more than a release shows; stays: of
+        strata, once it is known which are left out.
         """
         kind = self._type if self._empty or not self._left else self._left[0]
         order = self._order if self._ranked or not self._left else None
-        if self._ranked and order is not None:
-            order = tuple(level for level in order if level in self._shown)
+        if self._ranked and order is not None and self._shown is not None:
+            shown = self._shown
+            if stays is not None and shown.num_columns > 1:
+                shown = shown.filter(pa.array(stays(shown)))
+            levels = set(shown[_LEVEL].to_pylist())
+            order = tuple(level for level in order if level in levels)
         secret = Secret(self.name, kind, origin, self._nominal, order)
         return secret if _is_counted(kind) else None
+
+    def _show(self, shown: pa.Table) -> None:
+        if self._shown is not None:
+            shown = pa.concat_tables([self._shown, shown])
+        self._shown = shown.group_by(shown.column_names, use_threads=False).aggregate([])
 
     def _same_order(self, order: tuple[str, ...]) -> None:
         """Parts of a column have one order, or none."""

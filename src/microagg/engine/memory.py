@@ -175,8 +175,8 @@ class Memory:
         return plan.place(self._held.columns(plan))
 
     def forget(self) -> None:
-        """Let go of the original."""
-        self._original = None
+        """Let go of the original, and of who made the groups, who may hold it too."""
+        self._original = self._given = None
         self.origin = self.origin.released(self.data, self._recipe)
         give_back_memory()
 

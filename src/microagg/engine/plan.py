@@ -149,6 +149,9 @@ class Plan:
 
         None where there are no categories without an order: points tell all there is to lose.
         """
+        places = [coding.place for coding in self.codings]
+        if not any(each.varies for each in places if not isinstance(each, Scores)):
+            return None
         numbers, codes, prices = [], [], []
         start = 0
         for coding, column in zip(self.codings, columns, strict=True):
@@ -163,8 +166,6 @@ class Plan:
                 weight = self.recipe.attribute_weights.get(coding.name, 1.0)
                 prices.append(weight**2 * coding.rows / coding.place.others)
             start += coding.width
-        if not codes:
-            return None
         told = np.empty((len(points), len(numbers)))
         for place, each in enumerate(numbers):
             told[:, place] = each
@@ -180,6 +181,11 @@ class Plan:
     def merged(self, strata: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
         """What strata count as, small ones merged or DROPPED; None where there are none."""
         return None if strata is None or self.stratum_of is None else self.stratum_of[strata]
+
+    def stays(self, part: pa.RecordBatch | pa.Table) -> NDArray[np.bool_]:
+        """Which of some rows are not left out; their strata are enough to know."""
+        merged = self.merged(self.strata_of(part))
+        return np.ones(part.num_rows, bool) if merged is None else merged != DROPPED
 
     def leaf_of(
         self, points: NDArray[np.float64], strata: NDArray[np.int64] | None

@@ -52,8 +52,10 @@ class Profile:
     ) -> None:
         """rows: the numbers of the sampled rows, in order; linked: how many of them to link."""
         columns = plan.code(sample)
+        # Records that are left out do not show in the ranges of what is told.
+        stays = np.flatnonzero(plan.stays(sample)) if plan.dropped else slice(None)
         self.tally = Tally(
-            columns,
+            [column.rows(stays) for column in columns],
             [coding.place.origin for coding in plan.codings],
             known=[coding.few for coding in plan.codings],
         )

@@ -41,7 +41,7 @@ class ObservedStrata:
             is_unit[:] = 0
             is_unit[units] = 1
         ones = pa.array(np.ones(part.num_rows, np.int64))
-        values = _plain(part).columns
+        values = without_levels(part).columns
         self._merge(pa.table([*values, ones, pa.array(is_unit)], self._columns))
         if households is not None:
             self._merge_households(pa.table([*values, pa.array(households)], self._with_code))
@@ -138,7 +138,7 @@ class Strata:
 
     def code(self, part: pa.Table) -> NDArray[np.int64]:
         """The stratum of each row."""
-        part = _plain(part)
+        part = without_levels(part)
         combined = np.zeros(part.num_rows, np.int64)
         for place, known in enumerate(self._combinations):
             wanted = self._next(part, place, combined)
@@ -161,7 +161,8 @@ class Strata:
         return combined * (len(values) + 1) + codes.fill_null(len(values)).to_numpy()
 
 
-def _plain(part: pa.Table) -> pa.Table:
+def without_levels(part: pa.Table) -> pa.Table:
+    """The same columns, dictionaries as the values that they stand for."""
     columns = [
         column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for column in part.columns

@@ -13,9 +13,9 @@ from microagg.base.recipe import Recipe
 from microagg.columns.coded import encode
 from microagg.columns.coding import Observed
 from microagg.columns.households import Households, household_codes
-from microagg.columns.secrets import ObservedSecret, Secret
+from microagg.columns.secrets import ObservedSecret, Secret, Stays
 from microagg.engine.sample import SAMPLED, Sample
-from microagg.engine.strata import ObservedStrata
+from microagg.engine.strata import ObservedStrata, without_levels
 from microagg.table.frames import in_one_piece
 from microagg.table.opening import Origin
 
@@ -77,14 +77,16 @@ class Survey:
         self.units += part.num_rows if units is None else units.size
         for column in self.columns:
             column.add(part.column(column.name))
-        for secret in self.confidential:
-            secret.add(part.column(secret.name))
         table = pa.Table.from_batches([part])
         codes = households_of(self.recipe, part, self.origin)
         if self.households is not None and codes is not None:
             self.households.add(np.zeros(codes.size, np.int64), codes)
         if self.strata is not None:
             self.strata.add(table.select(self.recipe.within), units, codes)
+        leaves_out = bool(self.recipe.within) and self.recipe.small_strata == "drop"
+        strata = without_levels(table.select(self.recipe.within)) if leaves_out else None
+        for secret in self.confidential:
+            secret.add(part.column(secret.name), strata)
         if self.recipe.weights is not None:
             self.weight += float(weights_of(self.recipe, part).sum())
         self.sample.add(table.select(grouped_columns(self.recipe)), rows)
@@ -105,9 +107,10 @@ class Survey:
             self.households.merge(other.households)
         self.kept.merge(other.kept)
 
-    def secrets(self, origin: Origin) -> tuple[Secret, ...]:
-        """How confidential columns are read, those that can be counted; origin: of the release."""
-        found = (column.secret(origin) for column in self.confidential)
+    def secrets(self, origin: Origin, stays: Stays | None = None) -> tuple[Secret, ...]:
+        """How confidential columns are read, those that can be counted; origin: of the release;
+        stays: which rows do, once there is a plan."""
+        found = (column.secret(origin, stays) for column in self.confidential)
         return tuple(secret for secret in found if secret is not None)
 
 

@@ -90,19 +90,32 @@ def largest_shares(
 
     O(n) time and memory, O(n log n) with entities.
     """
-    heavy = np.ones(labels.size) if weights is None else weights
-    if missing is not None:
-        heavy = np.where(missing, 0.0, heavy)
-    empty = np.bincount(labels, heavy, groups) == 0.0
-    present = np.ones(labels.size) if missing is None else (~missing).astype(np.float64)
-    heavy = np.where(empty[labels], present, heavy)
-    shares = _largest(heavy, labels, groups, entities)
+    heavy: NDArray[np.float64] | float = 1.0
+    if weights is None and entities is None and missing is None:
+        counts = np.bincount(labels, minlength=groups)
+        shares = np.divide(1.0, counts, out=np.zeros(groups), where=counts > 0)
+    else:
+        heavy = _heavy(labels, groups, weights, missing)
+        shares = _largest(heavy, labels, groups, entities)
     if amounts is None:
         return shares
     sizes = np.abs(amounts.astype(np.float64))
     # Sums of the largest numbers there are must not overflow.
     sizes = np.ldexp(sizes, -int(np.frexp(sizes.max(initial=0.0))[1]))
     return np.maximum(shares, _largest(heavy * sizes, labels, groups, entities))
+
+
+def _heavy(
+    labels: NDArray[np.int64],
+    groups: int,
+    weights: NDArray[np.float64] | None,
+    missing: Missing,
+) -> NDArray[np.float64]:
+    """What each record weighs in the mean of its group."""
+    present = np.ones(labels.size) if missing is None else (~missing).astype(np.float64)
+    heavy = present if weights is None else present * weights
+    empty = np.bincount(labels, heavy, groups) == 0.0
+    return np.where(empty[labels], present, heavy)
 
 
 def _largest(

@@ -14,7 +14,14 @@ from microagg.measure.interval import TOO_CLOSE, interval_disclosure, transparen
 from microagg.measure.linkage import Linkage, Records, link
 from microagg.measure.models.usefulness import Learnt, Usefulness
 from microagg.measure.probabilistic_loss import ProbabilisticLoss, probabilistic_loss
-from microagg.measure.statistics import ByColumn, Changes, Pair, changes, release_loss
+from microagg.measure.statistics import (
+    ByColumn,
+    Changes,
+    Pair,
+    changes,
+    kolmogorov_smirnov,
+    release_loss,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,6 +120,11 @@ class Evidence:
     def changes(self) -> Changes:
         """How the usual statistics changed."""
         return changes(self.pair)
+
+    @cached_property
+    def distributions(self) -> ByColumn:
+        """How far apart the distributions of columns are."""
+        return kolmogorov_smirnov(self.pair)
 
     @cached_property
     def probabilistic_loss(self) -> ProbabilisticLoss:

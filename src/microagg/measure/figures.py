@@ -16,7 +16,7 @@ from microagg.measure.figure import Figure as Figure
 from microagg.measure.figure import Value
 from microagg.measure.interval import TOO_CLOSE, interval_disclosure, satisfaction
 from microagg.measure.models.figures import LIKENESS, MODELS
-from microagg.measure.statistics import eigenvalue_distance, il1s, kolmogorov_smirnov
+from microagg.measure.statistics import eigenvalue_distance, il1s
 
 
 def _satisfaction(evidence: Evidence) -> float:
@@ -281,7 +281,7 @@ FIGURES: tuple[Figure, ...] = (
         "Kolmogorov-Smirnov distance",
         "KS = mean over columns of 100 max over v of |F'(v) - F(v)|",
         "How far the distribution of a column of numbers moved where it moved most.",
-        lambda evidence: kolmogorov_smirnov(evidence.pair).total,
+        lambda evidence: evidence.distributions.total,
         of_sample=True,
     ),
     _utility(
@@ -289,7 +289,7 @@ FIGURES: tuple[Figure, ...] = (
         "Kolmogorov-Smirnov distance by column",
         "KS of each column",
         "The same distance, column by column.",
-        lambda evidence: list(kolmogorov_smirnov(evidence.pair).attributes),
+        lambda evidence: list(evidence.distributions.attributes),
         of_sample=True,
     ),
     *LIKENESS,

@@ -59,7 +59,12 @@ def interval_disclosure(
 
 def _ranks(values: NDArray, ascending: NDArray) -> NDArray[np.int64]:
     """Twice the rank, the middle one of equals: how many are less, plus less or equal."""
-    return np.searchsorted(ascending, values) + np.searchsorted(ascending, values, "right")
+    # In order they are looked up where the last one was.
+    order = np.argsort(values)
+    ordered, ranks = values[order], np.empty(values.size, np.int64)
+    below, up_to = (np.searchsorted(ascending, ordered, side) for side in ("left", "right"))
+    ranks[order] = below + up_to
+    return ranks
 
 
 def transparent_disclosure(

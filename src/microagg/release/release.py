@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from microagg.base.certificate import Certificate
-from microagg.base.errors import MicroaggError
+from microagg.base.errors import MicroaggError, OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import watch
 from microagg.base.record import Record
@@ -65,6 +65,14 @@ class Release(Showing):
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.engine != "memory":
+            raise OptionError(
+                "a release made on disk or on Spark is not held in memory, so it cannot be copied "
+                "or pickled; write it, or say engine=memory"
+            )
+        return self.__dict__
 
     def _told(self) -> dict[str, object]:
         record = self._record

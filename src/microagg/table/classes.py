@@ -95,10 +95,13 @@ def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
     """For each record the number of its class, from 0 without gaps, in order of appearance.
 
     Column by column: pairs of the class so far and the next value are numbered by a hash table. So
-    no more than a few numbers a record are held at a time.
+    no more than a few numbers a record are held at a time. Once every record is alone, no column
+    can tell more.
     """
     classes = np.zeros(table.num_rows, np.int64)
-    for name in names:
+    for place, name in enumerate(names):
+        if place and int(classes.max(initial=0)) + 1 == classes.size:
+            break
         try:
             codes = _codes(_comparable(in_one_piece(table[name])))
         except pa.ArrowNotImplementedError:

@@ -187,9 +187,7 @@ class Disk:
         names = list(dict.fromkeys([*recipe.demanded, *recipe.within]))
         with self._work.failures_named():
             for _, part in self._parts(names, lambda share: advance(share / 3)):
-                strata = plan.merged(plan.strata_of(part))
-                stays = np.ones(part.num_rows, bool) if strata is None else strata != DROPPED
-                seen.add(seen.counted(part, stays))
+                seen.add(seen.counted(part, plan.stays(part)))
             return seen.values()
 
     def _routed(

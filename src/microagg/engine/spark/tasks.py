@@ -95,9 +95,7 @@ def see(batches: Batches, plan_text: str, names: Names, seen: SeenDemanded) -> B
     plan = _parsed(plan_text)
     for batch in batches:
         part = _named(batch, names)
-        strata = plan.merged(plan.strata_of(part))
-        stays = np.ones(part.num_rows, bool) if strata is None else strata != DROPPED
-        yield _one(pickle.dumps(seen.counted(part, stays)))
+        yield _one(pickle.dumps(seen.counted(part, plan.stays(part))))
 
 
 def count(
