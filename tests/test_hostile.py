@@ -339,6 +339,19 @@ def test_a_pipe_that_is_called_a_file(tmp_path, suffix):
         )
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--recipe", "is a pipe or a device, not a file"), ("--record", "is no record of a release")],
+)
+def test_a_pipe_that_nobody_writes_to(tmp_path, option, said):
+    survey(tmp_path / "in.csv")
+    os.mkfifo(tmp_path / "pipe")
+    done = run(tmp_path, *PROTECT, "-o", "out.csv", option, "pipe")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_standard_streams_that_are_closed(tmp_path, closed):
     survey(tmp_path / "in.csv")

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from microagg.base.errors import InputError
 from microagg.base.folders import OwnFolder, remove
 from microagg.base.interruptions import uninterrupted
 
@@ -24,6 +25,14 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     """The suffix that tells a format: the last one, with the one before of a compressed file."""
     *_, before, last = ("", "", *Path(path).suffixes)
     return before + last if last.lower() in COMPRESSED else last
+
+
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """All that a small file holds; who waits for a pipe may wait for ever."""
+    found = Path(path)
+    if found.exists() and not (found.is_file() or found.is_dir()):
+        raise InputError(f"{found.name!r} is a pipe or a device, not a file; name a file")
+    return found.read_bytes()
 
 
 @contextmanager

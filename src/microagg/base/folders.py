@@ -238,8 +238,7 @@ def _own(place: Handle, path: Path) -> Handle:
             return folder
         folder.close()
     raise InputError(
-        f"{path.name} in {path.parent.name} was made by somebody else, or is open to others; "
-        "remove it, or name another place"
+        f"{path} was made by somebody else, or is open to others; remove it, or name another place"
     )
 
 

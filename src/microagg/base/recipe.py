@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from microagg.base import texts
 from microagg.base.demands import Closeness, Diversity, checked_diversity, diversities
 from microagg.base.errors import OptionError
-from microagg.base.files import whole_file
+from microagg.base.files import content_of, whole_file
 from microagg.base.reading import Model, Names, Reading
 from microagg.base.texts import Spelled
 
@@ -241,7 +241,7 @@ class Recipe(Model):
     def read(cls, path: str | PathLike[str]) -> Self:
         """A recipe from a TOML file."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = content_of(path).decode("utf-8")
         except UnicodeDecodeError:
             raise OptionError(f"the recipe {Path(path).name} is not UTF-8 text") from None
         return cls.from_toml(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from microagg.base.errors import InputError
-from microagg.base.files import write_json
+from microagg.base.files import content_of, write_json
 
 _SECRET_BYTES = 32
 _ABOVE = "percent_above_optimum_at_most"
@@ -84,7 +84,7 @@ class Record:
     def read(cls, path: str | PathLike[str]) -> Self:
         """The record in a file that `Release.write` left beside a release."""
         try:
-            told = json.loads(Path(path).read_bytes())
+            told = json.loads(content_of(path))
             loss, hashes = told["information_loss"], told["sha256"]
             return cls(
                 version=told["microagg"],

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError
+from microagg.base.files import content_of
 from microagg.base.record import Record, order_key
 from microagg.columns.coded import Coded, encode
 from microagg.columns.summary import understood
@@ -131,8 +132,8 @@ def _is_shuffled(released: Path | None) -> bool:
 def beside(released: Path | None) -> Iterator[dict[str, Any]]:
     """What record and certificate say that stand beside a release, as far as they can be read."""
     for path in () if released is None else (record_path(released), certificate_path(released)):
-        with suppress(OSError, ValueError):
-            told = json.loads(path.read_bytes())
+        with suppress(OSError, ValueError, InputError):
+            told = json.loads(content_of(path))
             if isinstance(told, dict):
                 yield told
 
