@@ -70,6 +70,17 @@ def test_an_input_by_another_name(base, source, query, target):
     assert people(base) == PEOPLE
 
 
+def test_a_query_may_read_no_table_at_all(base):
+    execute(base, "CREATE TABLE others (n INTEGER)")
+    counting = "SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 9"
+    query = f"WITH RECURSIVE t(n) AS ({counting}) SELECT n FROM t"
+    release = microagg.protect(
+        base, quasi_identifiers=["n"], k=3, reading={"query": query}, progress=False
+    )
+    release.write(f"{base}#released")
+    assert execute(base, "SELECT count(*) FROM released") == [(9,)]
+
+
 def test_what_is_not_the_input_is_replaced(base):
     execute(base, *MAKE)
     replace(f"{base}#people", f"{base}#others")

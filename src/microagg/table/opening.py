@@ -56,7 +56,8 @@ class Origin:
 
     def kind_of(self, name: str) -> str | None:
         """The kind that the input says a column is of, if it says so."""
-        return self.layout and self.format.kind_of(name, self.layout)
+        # A layout that holds nothing is one all the same.
+        return None if self.layout is None else self.format.kind_of(name, self.layout)
 
     def exported(self, table: pa.Table, path: Path | None) -> pa.Table:
         """A release for a file, or a database if None: what only the input explains stays there."""
@@ -65,7 +66,9 @@ class Origin:
     def released(self, table: Any, recipe: Recipe) -> Self:
         """The origin of a release, which holds no more of the input than the release does."""
         known, layout = self.format, self.layout
-        return replace(self, layout=layout and known.released(layout, table, recipe))
+        if layout is not None:
+            layout = known.released(layout, table, recipe)
+        return replace(self, layout=layout)
 
     def layout_for(self, path: Path) -> Any:
         """How a file is to be laid out: like the input if it is of the same format."""
