@@ -1,6 +1,6 @@
 """Everything at once, at random: tables, recipes, engines and faults; and what is promised of all.
 
-A trial is made from its seed alone. A few are tried with every run of the tests; `make torture`
+A trial is made from its seed alone. Ten are tried with every run of the tests; `make torture`
 goes on for as long as one likes (`SECONDS=3600`), on Spark too where there is Java, and says what
 it tried. `python -m tests.test_torture 0 SEED` tries one again.
 """
@@ -97,6 +97,8 @@ class Trial:
             return [None if draw.random() < gaps else make() for _ in range(self.rows)]
 
         day = date(1950, 1, 1)
+        # Spark reads text line by line, and refuses records that go over several.
+        end = "" if self.engine == "spark" else "\n"
         gaps = draw.choice([0.0, 0.0, 0.1])
         return pa.table(
             {
@@ -106,7 +108,7 @@ class Trial:
                 "town": column(lambda: draw.choice(["A", "B", "C", "D"]) + SECRET, gaps),
                 "born": column(lambda: day + timedelta(draw.randint(0, 20_000))),
                 "member": column(lambda: draw.choice([True, False])),
-                "comment": column(lambda: f'{SECRET} "{draw.randint(0, 999)}",\n', 0.1),
+                "comment": column(lambda: f'{SECRET} "{draw.randint(0, 999)}",{end}', 0.1),
                 "score": column(lambda: draw.choice([0.0, -0.0, 1e-300, draw.gauss(0, 1)])),
             }
         )
@@ -365,7 +367,16 @@ def attempt_in(seed, engines=QUICK):
             raise
 
 
-@pytest.mark.parametrize("seed", range(40))
+def one_of_each():
+    """Seeds of few trials: every fault on every quick engine."""
+    firsts = {}
+    for seed in range(200):
+        trial = Trial.of(seed)
+        firsts.setdefault((trial.engine, trial.fault), seed)
+    return sorted(firsts.values())
+
+
+@pytest.mark.parametrize("seed", one_of_each())
 def test_what_is_promised_holds(seed):
     attempt_in(seed)
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from microagg.base.errors import InputError
 from tests.engine.spark import cluster as clusters
 from tests.engine.spark.tables import plane, put
 
@@ -34,6 +35,19 @@ def test_pyspark_is_loaded_on_use_only():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_session_that_others_end_is_one_sentence():
+    pytest.importorskip("pyspark")
+    from py4j.protocol import get_return_value
+
+    from microagg.engine.spark.session import plainly
+
+    # Half an answer of a virtual machine that is no more.
+    with pytest.raises(InputError, match="Spark could not count"), plainly("count"):
+        get_return_value("y?", None)
+    with pytest.raises(KeyError), plainly("count"):
+        {}["ours"]
 
 
 def test_a_session_that_was_started_for_a_release_ends_with_it(tmp_path):

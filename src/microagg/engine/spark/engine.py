@@ -10,7 +10,7 @@ counts, never the table.
 import math
 import pickle
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -278,10 +278,12 @@ class Spark:
 
     def close(self) -> None:
         """Let Spark forget the rows; a session that was started for them ends."""
-        if self._ours:
-            self._session.stop()
-        elif self._release is not None:
-            self._release.unpersist()
+        # One that was ended by others holds nothing.
+        with suppress(InputError), plainly("end"):
+            if self._ours:
+                self._session.stop()
+            elif self._release is not None:
+                self._release.unpersist()
         self._release, self._ours = None, False
 
     def _by_household(self, classes: Classes) -> Classes:

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,7 +75,8 @@ def session_for(session: Any, master: str | None = None) -> tuple["SparkSession"
 
     master: of a new one: a cluster, or this machine.
     """
-    session = session or active_session()
+    with plainly("start"):
+        session = session or active_session()
     return (start_session(master or "local[*]"), True) if session is None else (session, False)
 
 
@@ -91,6 +93,16 @@ def plainly(doing: str = "do this") -> Iterator[None]:
             raise
         except (PySparkException, Py4JError, ConnectionError) as failure:
             raise _sentence(failure, doing) from None
+        except Exception as failure:
+            # Spark was ended by others: what talks to it stumbles over half an answer.
+            if not _is_of_py4j(failure):
+                raise
+            raise _sentence(failure, doing) from None
+
+
+def _is_of_py4j(failure: BaseException) -> bool:
+    *_, (frame, _) = traceback.walk_tb(failure.__traceback__)
+    return str(frame.f_globals.get("__name__")).startswith("py4j.")
 
 
 def _sentence(failure: BaseException, doing: str) -> MicroaggError:
@@ -110,15 +122,22 @@ def _sentence(failure: BaseException, doing: str) -> MicroaggError:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the log of queries, and without warnings about libraries that nobody here calls."""
+    """Without the log of queries and of lost connections, and without warnings about libraries that
+    nobody here calls."""
     logger = logging.getLogger(_LOUD)
     before, logger.disabled = logger.disabled, True
+    logging.root.addFilter(_is_not_of_py4j)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "PySpark does not yet fully support")
             yield
     finally:
         logger.disabled = before
+        logging.root.removeFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _java() -> str | None:
