@@ -21,6 +21,7 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numpy.typing import NDArray
 
 from microagg.kernels.watching import is_watched
 
@@ -37,12 +38,25 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return lambda wrapped: kernel(wrapped, **options)
-    settings = {"nogil": True, "error_model": "numpy", **options}
+    # Nobody calls kernels from C.
+    settings = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     try:
         compiled = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # Numba found no folder that it may write its cache to
         return numba.njit(**settings)(function)
     return compiled if _tend_cache(compiled) else numba.njit(**settings)(function)
+
+
+def inner(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a kernel that only kernels call: a way in from Python would take time to compile."""
+    return kernel(function, no_cpython_wrapper=True, **options)
+
+
+def read_only(array: NDArray) -> NDArray:
+    """The array as one that nobody writes to, so that a kernel is compiled for such alone."""
+    seen = array.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def _tend_cache(compiled: Any) -> bool:
@@ -142,7 +156,7 @@ def _imports_of(path: Path) -> list[tuple[Path, list[str]]]:
 
 @cache
 def _has_kernels(path: Path) -> bool:
-    return path == Path(__file__) or b"import kernel" in path.read_bytes()
+    return path == Path(__file__) or b"kernels.compiling import" in path.read_bytes()
 
 
 def seconds_compiling() -> float:
