@@ -13,7 +13,7 @@ from microagg.engine.plan import make_plan
 from microagg.engine.profile import LINKED, Profile
 from microagg.engine.survey import Survey
 from microagg.grouping.methods import find
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 from microagg.release.judging import MEASURED, assessed
 from microagg.report.comparison import Choice, Comparison
 from microagg.table.opening import open_table
