@@ -8,8 +8,8 @@ each beginning elsewhere: what one is compiling the others wait for, and load (`
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,8 +31,7 @@ def warm_up(advance: Advance = silent, processes: int | None = None) -> int:
     """Compile all that is not compiled yet, in so many processes; how many rehearsals it took."""
     count = len(_everything())
     shares = processes or thread_count()
-    helpers = [start(part, shares, "all") for part in range(shares)]
-    try:
+    with _rehearsing(range(shares), shares, "all", subprocess.PIPE) as helpers:
         done = 0
         for helper in helpers:
             for line in helper.stdout or ():
@@ -43,39 +42,43 @@ def warm_up(advance: Advance = silent, processes: int | None = None) -> int:
                     "kernels could not be compiled: a process that did it was ended; "
                     "look whether memory or disk space ran out"
                 )
-    finally:
-        for helper in helpers:
-            helper.kill()
-            helper.wait()
     advance(1.0)
     return count
-
-
-def start(part: int, shares: int, which: str) -> subprocess.Popen[bytes]:
-    """A process that rehearses, beginning at its part; it ends by itself, or when it is killed."""
-    words = [sys.executable, "-m", __name__, str(part), str(shares), which]
-    return subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
 
 
 @contextmanager
 def compiling_beside() -> Iterator[None]:
     """Once there is something to compile, have other processes begin with what is needed last."""
-    helpers: list[subprocess.Popen[bytes]] = []
     shares = min(thread_count(), len(JOURNEY))
+    with ExitStack() as helpers:
 
-    def begin() -> None:
-        helpers.extend(start(part, shares, "journey") for part in range(1, shares))
+        def begin() -> None:
+            parts = range(1, shares)
+            helpers.enter_context(_rehearsing(parts, shares, "journey", subprocess.DEVNULL))
 
-    announcement.beside = begin
+        announcement.beside = begin
+        try:
+            yield
+        finally:
+            announcement.beside = None
+
+
+@contextmanager
+def _rehearsing(
+    parts: Iterable[int], shares: int, which: str, output: int
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that rehearse, each beginning at its part; none is left in the end."""
+    helpers = []
     try:
-        yield
+        for part in parts:
+            words = [sys.executable, "-m", __name__, str(part), str(shares), which]
+            quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            helpers.append(subprocess.Popen(words, stdout=output, **quiet))
+        yield helpers
     finally:
-        announcement.beside = None
         for helper in helpers:
             helper.kill()
-            helper.wait()
+            helper.communicate()
 
 
 def _records(columns: int = 4) -> np.ndarray:
