@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from microagg.app.chooser import Entry
 from microagg.app.jobs import Job
 from microagg.app.state import (
     BY_COLUMN,
+    NO_DEMAND,
     OF_COLUMNS,
     ROLES,
     SETTINGS,
@@ -191,6 +192,13 @@ def compare(state: State, around: Around, chosen: int | None) -> str:
     if found is not None and chosen is not None and 0 <= chosen < len(found["choices"]):
         choice = found["choices"][chosen]
     asked = state.comparison.asked if state.comparison else {}
+    tried = {
+        name: [
+            _tried(state, asked.get("tried", {}), name, column)
+            for column in state.draft.named(role)
+        ]
+        for name, role in BY_COLUMN.items()
+    }
     return render(
         "compare",
         state,
@@ -201,6 +209,7 @@ def compare(state: State, around: Around, chosen: int | None) -> str:
         chosen=chosen,
         ks=", ".join(map(str, asked.get("ks", (3, 5, 10, 20)))),
         methods=asked.get("methods", ("auto", "mdav", "tsp")),
+        tried=tried,
     )
 
 
@@ -358,6 +367,13 @@ def _by_column(state: State, name: str, column: str) -> Field:
     place = list(state.draft.roles).index(column)
     text = state.draft.entries.get(f"{name}:{column}", "")
     return Field(SETTINGS[name], text, f"{name}:{place}", column)
+
+
+def _tried(state: State, asked: dict[str, list[str]], name: str, column: str) -> Field:
+    """Several demands on a column, to be compared: at first none, and that of the promise."""
+    field, key = _by_column(state, name, column), f"{name}:{column}"
+    first = f"{NO_DEMAND}, {field.text}" if field.text else ""
+    return replace(field, text=", ".join(asked[key]) if key in asked else first)
 
 
 @cache

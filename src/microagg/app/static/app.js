@@ -138,11 +138,11 @@ if (drop) {
       line.textContent = "This file is larger than may be uploaded; open it by its path, or start the app with --max-upload.";
       return;
     }
-    const form = new FormData();
-    form.append("csrf", token);
-    form.append("file", file);
     const request = new XMLHttpRequest();
     request.open("POST", drop.action);
+    request.setRequestHeader("content-type", "application/octet-stream");
+    request.setRequestHeader("x-csrf", token);
+    request.setRequestHeader("x-file-name", encodeURIComponent(file.name));
     request.upload.addEventListener("progress", (event) => {
       bar.hidden = false;
       bar.value = event.total ? event.loaded / event.total : 0;
@@ -154,7 +154,7 @@ if (drop) {
       if (location.pathname === new URL(request.responseURL || "/", location).pathname) location.reload();
     });
     request.addEventListener("error", () => { line.textContent = "The upload failed; try again."; });
-    request.send(form);
+    request.send(file);
   };
   drop.addEventListener("submit", (event) => {
     event.preventDefault();
