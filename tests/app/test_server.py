@@ -131,3 +131,5 @@ def test_it_does_not_stop_while_something_is_made(tmp_path):
             time.sleep(0.05)
         assert server.desk.state.ready is not None
         assert "patients.csv" in guest.page("/")
+        assert list(homes(tmp_path)[0].rglob("*.csv"))
+    assert homes(tmp_path) == []

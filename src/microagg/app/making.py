@@ -69,10 +69,6 @@ def protect(desk: Desk, form: FormData) -> str:
 def compare(desk: Desk, form: FormData) -> str:
     """Several k, methods and demands."""
     table, recipe = desk.table(form), desk.state.recipe()
-    try:
-        ks = [int(text) for text in _several(form.get("ks", ""))]
-    except ValueError:
-        raise OptionError("k are whole numbers with commas, for example 3, 5, 10") from None
     methods = [str(each) for each in form.getlist("methods")]
     names = list(desk.state.draft.roles)
     tried = {
@@ -80,6 +76,11 @@ def compare(desk: Desk, form: FormData) -> str:
         for setting, role in BY_COLUMN.items()
         for name in desk.state.draft.named(role)
     }
+    desk.state.comparing = {"ks": str(form.get("ks", "")), "methods": methods, "tried": tried}
+    try:
+        ks = [int(text) for text in _several(form.get("ks", ""))]
+    except ValueError:
+        raise OptionError("k are whole numbers with commas, for example 3, 5, 10") from None
     sets = desk.state.draft.demands({key: texts for key, texts in tried.items() if texts})
     ways = len(ks) * len(methods) * max(1, len(sets))
     if ways > _MOST_WAYS:
@@ -93,7 +94,7 @@ def compare(desk: Desk, form: FormData) -> str:
         "link": "/compare?choice=",
     }
     entries = {told: given for told, (_, given) in sets.items()}
-    asked = {"ks": ks, "methods": methods, "tried": tried, "sets": entries, "table": table.number}
+    asked = {"sets": entries, "table": table.number}
 
     def keep(found: dict[str, Any]) -> None:
         desk.state.comparison = Outcome(asked, found)

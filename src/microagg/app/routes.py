@@ -100,7 +100,7 @@ class Routes:
         try:
             entries = self.desk.chooser.entries(folder)
         except InputError as problem:
-            self.desk.state.problem = str(problem)
+            self._tell(problem, "/")
             folder, entries = "", self.desk.chooser.entries("")
         return HTMLResponse(screens.table(self.desk.state, self.desk.around(), entries, folder))
 
@@ -269,7 +269,7 @@ class Routes:
     async def _refused(
         self, request: Request, chunks: AsyncIterator[bytes], problem: MicroaggError
     ) -> Response:
-        self.desk.state.problem = str(problem)
+        self._tell(problem, _back(request))
         # A browser that is still sending does not hear an answer.
         async for _ in chunks:
             pass
@@ -297,9 +297,16 @@ class Routes:
         try:
             page = change(self.desk, form)
         except MicroaggError as problem:
-            self.desk.state.problem = str(problem)
             page = str(form.get("page", "")) or "/"
-        return RedirectResponse(page if page.startswith("/") else "/", 303)
+            self._tell(problem, page)
+        return RedirectResponse(
+            page if page.startswith("/") and page[1:2] not in "/\\" else "/", 303
+        )
+
+    def _tell(self, problem: MicroaggError, page: str) -> None:
+        """On the page that comes next; other pages have nothing to do with it."""
+        self.desk.state.problem = str(problem)
+        self.desk.state.problem_page = page.removeprefix("/").partition("/")[0] or "table"
 
 
 def _back(request: Request) -> str:

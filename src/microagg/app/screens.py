@@ -99,8 +99,11 @@ class Field:
 def render(page: str, state: State, around: Around, template: str = "", **told: Any) -> str:
     """The page; template: its own is named like it."""
     shown = [job for job in around.jobs if job.under_way]
-    if around.jobs and around.jobs[-1].status in ("failed", "cancelled"):
-        shown.append(around.jobs[-1])
+    last = around.jobs[-1] if around.jobs else None
+    if last is not None and last.came_to_nothing:
+        own = template == "wait" or last.page.removeprefix("/").partition("/")[0] == page
+        first = last.page == "/" and page == "table"
+        shown += [last] if own or first or last.is_news else []
     recipe, problem = _recipe(state)
     text = (
         _environment()
@@ -116,6 +119,7 @@ def render(page: str, state: State, around: Around, template: str = "", **told: 
             ],
             recipe=recipe,
             unfit=problem,
+            problem=state.problem if state.problem_page in ("", page) else "",
             alone=alone_sentence(state),
             **told,
         )
@@ -124,7 +128,8 @@ def render(page: str, state: State, around: Around, template: str = "", **told: 
 
 
 def table(state: State, around: Around, entries: Sequence[Entry], folder: str) -> str:
-    """First screen: which table."""
+    """First screen: which table. folder: whose entries are shown, "." if that was asked for."""
+    opening, folder = bool(folder), "" if folder == "." else folder
     parts = [part for part in folder.split("/") if part]
     trail = [(part, "/".join(parts[: place + 1])) for place, part in enumerate(parts)]
     reading = [each for each in SETTINGS.values() if each.setting == "reading"]
@@ -140,7 +145,14 @@ def table(state: State, around: Around, entries: Sequence[Entry], folder: str) -
         for each in reading
     ]
     return render(
-        "table", state, around, entries=entries, folder=folder, trail=trail, reading=fields
+        "table",
+        state,
+        around,
+        entries=entries,
+        folder=folder,
+        opening=opening,
+        trail=trail,
+        reading=fields,
     )
 
 
@@ -191,24 +203,27 @@ def compare(state: State, around: Around, chosen: int | None) -> str:
     choice = None
     if found is not None and chosen is not None and 0 <= chosen < len(found["choices"]):
         choice = found["choices"][chosen]
-    asked = state.comparison.asked if state.comparison else {}
-    tried = {
-        name: [
-            _tried(state, asked.get("tried", {}), name, column)
-            for column in state.draft.named(role)
-        ]
+    typed = state.comparing
+    tried = [
+        (
+            SETTINGS[name],
+            [
+                _tried(state, typed.get("tried", {}), name, column)
+                for column in state.draft.named(role)
+            ],
+        )
         for name, role in BY_COLUMN.items()
-    }
+    ]
     return render(
         "compare",
         state,
         around,
         found=found,
-        asked=asked,
+        stale=state.comparison is not None and state.comparison.asked["table"] != state.tables,
         choice=choice,
         chosen=chosen,
-        ks=", ".join(map(str, asked.get("ks", (3, 5, 10, 20)))),
-        methods=asked.get("methods", ("auto", "mdav", "tsp")),
+        ks=typed.get("ks", "3, 5, 10, 20"),
+        methods=typed.get("methods", ("auto", "mdav", "tsp")),
         tried=tried,
     )
 
@@ -249,14 +264,23 @@ def said(state: State, written: Sequence[str]) -> dict[str, str]:
     """What stands beside the promise: the command and the recipe, or why there is none."""
     recipe, problem = _recipe(state)
     if recipe is None or state.ready is None:
-        return {"problem": problem, "command": "", "recipe": "", "k": ""}
+        return {"problem": problem, "command": "", "recipe": "", "k": "", "now": "not yet"}
     output = f"release{release_suffix(state, written)}"
     return {
         "problem": "",
         "command": command_line(recipe, state.ready.name, output),
         "recipe": recipe.to_toml(),
         "k": k_sentence(recipe.k, recipe.units),
+        "now": f"k = {recipe.k}",
     }
+
+
+def size(count: float) -> str:
+    """Bytes, in the unit that suits them."""
+    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= one:
+            return f"{number(count / one, 0 if count % one == 0 else 1)} {unit}"
+    return f"{number(int(count))} bytes"
 
 
 def k_sentence(k: int, units: str = "records") -> str:
@@ -387,5 +411,5 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent)
+    environment.filters.update(number=number, percent=percent, size=size)
     return environment

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 import socket
+import sys
 import time
 from collections.abc import Callable
 from os import PathLike, fspath
@@ -126,7 +127,10 @@ def open_app(
 
     def ready() -> None:
         say(server.address)
-        say("The app answers this machine only, as long as this window is open; Ctrl-C ends it.")
+        who = "whoever has this address" if allow_remote else "this machine only"
+        say(f"The app answers {who}, as long as this window is open; Ctrl-C ends it.")
+        # Whoever reads it from a pipe waits for it.
+        sys.stdout.flush()
         if browser:
             import webbrowser
 

@@ -230,9 +230,11 @@ class State:
     alone: dict[tuple[int, tuple[str, ...]], int] = field(default_factory=dict)
     risk: Outcome | None = None
     comparison: Outcome | None = None
+    comparing: dict[str, Any] = field(default_factory=dict)
     private: Outcome | None = None
     assessment: Outcome | None = None
     problem: str = ""
+    problem_page: str = ""
     tables: int = 0
 
     @property

@@ -74,7 +74,8 @@ def risk_utility_map(
         labels += _label(x, y, shorten(point.label, 28), strong, taken)
     names = ", ".join(point.label for point in sorted(best, key=lambda point: point.place))
     words = f"{len(points)} choices. No other choice is better in both figures than: {names}."
-    return drawing(_WIDTH, _HEIGHT, "Risk and loss", words, *marks, *labels, most=1.3)
+    role = "img" if link is None else "group"
+    return drawing(_WIDTH, _HEIGHT, "Risk and loss", words, *marks, *labels, most=1.3, role=role)
 
 
 def _room(values: Iterable[float]) -> float:

@@ -51,6 +51,7 @@ function fill(told) {
   put("#live", told.alone);
   put("#alone-now small", told.alone);
   put("#k-sentence", told.k);
+  put("#promise-now", told.now);
   put("#live-problem", told.problem);
   if (told.command !== undefined) {
     put("#said-command code", told.command);
