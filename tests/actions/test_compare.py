@@ -153,5 +153,11 @@ def test_demands_are_compared_with_what_they_hide(table, tmp_path):
 def test_demands_that_are_none_are_refused(table):
     with pytest.raises(OptionError, match="diversity, closeness, dominance"):
         microagg.compare(table, [3], demands=[{"k": 3}], quasi_identifiers="x", confidential="city")
-    with pytest.raises(OptionError, match="confidential"):
-        microagg.compare(table, [3], demands=[{"diversity": {"city": 2}}], quasi_identifiers="x")
+
+
+def test_columns_of_demands_are_confidential_without_being_named(table):
+    sets = [{}, {"diversity": {"city": 2}}]
+    plain, diverse = microagg.compare(
+        table, [3], ["mdav"], demands=sets, quasi_identifiers="x"
+    ).choices
+    assert plain.disclosed > diverse.disclosed == 0.0

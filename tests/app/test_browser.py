@@ -276,7 +276,10 @@ def test_every_screen_is_for_everybody(open_page, full, screen):
 def test_a_point_of_the_comparison_is_taken(open_page, full):
     page = open_page()
     page.goto(f"http://127.0.0.1:{full.port}/compare")
-    page.locator("figure a[href$='choice=3']").click()
+    # Ways that come to the same lie upon each other; by the keyboard each is reached.
+    point = page.locator("figure a[href$='choice=3']")
+    point.focus()
+    point.press("Enter")
     page.get_by_role("button", name="Take this one").click()
     page.wait_for_url("**/promise")
     command = page.locator("#said-command").inner_text()

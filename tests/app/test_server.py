@@ -30,7 +30,8 @@ def program(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
+            # The address must come through a pipe at once.
+            env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": ""},
             cwd=tmp_path,
         )
         children.append(child)
@@ -56,6 +57,8 @@ def test_it_prints_its_address_and_leaves_nothing(program, tmp_path):
     child.send_signal(signal.SIGTERM)
     child.wait(60)
     assert homes(tmp_path) == []
+    assert child.stdout.read().startswith("The app answers this machine only")
+    assert child.stderr.read() == "microagg: stopped\n"
 
 
 def test_what_a_killed_one_left_goes_at_the_next_start(program, tmp_path):

@@ -46,9 +46,12 @@ def compare(
     for method in methods:
         find(method)
     base = Recipe.from_settings(settings, recipe)
+    sets = _sets(base, demands or ())
+    if sets:
+        base = Recipe.from_settings(sets[0], base)
     recipes = [
         Recipe.from_settings({"k": k, "method": method, **demanded}, base)
-        for demanded in _several(base, demands)
+        for demanded in sets or [{}]
         for method in dict.fromkeys(methods)
         for k in dict.fromkeys(ks)
     ]
@@ -67,18 +70,14 @@ def compare(
     )
 
 
-def _several(
-    base: Recipe, demands: Sequence[Mapping[str, Any]] | None
-) -> Sequence[Mapping[str, Any]]:
-    """The sets of demands, each with those that it does not name left out."""
-    if not demands:
-        return [{}]
+def _sets(base: Recipe, demands: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The settings of each set of demands; all have the same confidential columns."""
     for name in {name for each in demands for name in each} - {*DEMANDS}:
         raise OptionError(f"demands are {', '.join(DEMANDS)}, but {name!r:.40} arrived")
-    if not base.confidential:
-        raise OptionError("demands are made of confidential columns, and none was named")
     none: dict[str, Any] = {name: {} for name in DEMANDS}
-    return [{**none, **each} for each in demands]
+    sets = [{**none, **each} for each in demands]
+    secrets = [name for each in sets for name in Recipe.from_settings(each, base).confidential]
+    return [{**each, "confidential": list(dict.fromkeys(secrets))} for each in sets]
 
 
 def _judged(engine: Memory, survey: Survey, recipe: Recipe, discloses: bool) -> Choice:

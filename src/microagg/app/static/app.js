@@ -135,6 +135,7 @@ if (drop) {
   const bar = find("progress", drop);
   const send = (file) => {
     if (!file) return;
+    drop.closest("details")?.setAttribute("open", "");
     if (file.size > Number(drop.dataset.largest)) {
       line.textContent = "This file is larger than may be uploaded; open it by its path, or start the app with --max-upload.";
       return;
