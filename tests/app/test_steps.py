@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from microagg.actions.example import patients
-from microagg.app.screens import k_sentence
+from microagg.app.wording import k_sentence
 from microagg.base.recipe import Recipe
 from tests.app.serving import code_blocks
 from tests.commands import microagg

@@ -7,6 +7,7 @@ from starlette.datastructures import FormData
 from microagg.app import screens
 from microagg.app.desk import Desk
 from microagg.app.state import BY_COLUMN, OF_COLUMNS, ROLES, SETTINGS
+from microagg.app.wording import alone_sentence
 from microagg.base.errors import MicroaggError, OptionError
 
 
@@ -47,7 +48,7 @@ def count_alone(desk: Desk) -> str:
     if table is not None and names and desk.state.alone_now() is None:
         asked = {"address": table.address, "reading": table.reading, "names": list(names)}
         desk.state.alone[table.number, names] = desk.holder.call("alone", asked)
-    return screens.alone_sentence(desk.state)
+    return alone_sentence(desk.state)
 
 
 def save_promise(desk: Desk, form: FormData) -> str:
