@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.trees.nearest import find_several
 from microagg.kernels.trees.planting import plant
 from microagg.measure.attacks.attack import Attack, Found, Scene, Share
@@ -105,7 +105,7 @@ def _auction(near, squares, nowhere, starts, step):
     return given
 
 
-@kernel
+@inner
 def _sink(prices, owners, first, last):
     """Let what stands at the top of a heap find its place, the cheapest on top."""
     at = first

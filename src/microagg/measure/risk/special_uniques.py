@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.measure.risk.keys import MISSING, Combinations
 
 # A set of columns is a whole number, a bit each.
@@ -191,7 +191,7 @@ def _search(
     return used, counted, masks, nexts, sets, times
 
 
-@kernel
+@inner
 def _split(codes, sizes, missing, rows, ends, classes, rows_after, ends_after, alone, scratch):
     """Split classes by a column; how many are left, and how many combinations are alone.
 
@@ -231,7 +231,7 @@ def _split(codes, sizes, missing, rows, ends, classes, rows_after, ends_after, a
     return made, lonely
 
 
-@kernel
+@inner
 def _grown(values):
     """The same with room for as many again."""
     larger = np.empty(2 * values.size, values.dtype)
