@@ -72,8 +72,8 @@ def _rehearsing(
     try:
         for part in parts:
             words = [sys.executable, "-m", __name__, str(part), str(shares), which]
-            quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            helpers.append(subprocess.Popen(words, stdout=output, **quiet))
+            none = subprocess.DEVNULL
+            helpers.append(subprocess.Popen(words, stdin=none, stdout=output, stderr=none))
         yield helpers
     finally:
         for helper in helpers:
@@ -107,8 +107,13 @@ def _journey() -> None:
     with TemporaryDirectory() as folder:
         original = Path(folder) / "patients.csv"
         write_patients(original, _ROWS)
-        settings = {"quasi_identifiers": QUASI_IDENTIFIERS, "confidential": CONFIDENTIAL}
-        release = protect(original, k=_K, progress=False, **settings)
+        release = protect(
+            original,
+            k=_K,
+            quasi_identifiers=QUASI_IDENTIFIERS,
+            confidential=CONFIDENTIAL,
+            progress=False,
+        )
         release.write(Path(folder) / "release.csv")
         release.report(Path(folder) / "report.html")
 

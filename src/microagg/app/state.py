@@ -153,7 +153,7 @@ class Draft:
             found[demands_of(Recipe(**settings, **self._columns()))] = settings, entries
         return found if tried else {}
 
-    def _columns(self) -> dict[str, list[str]]:
+    def _columns(self) -> dict[str, Any]:
         return {
             "quasi_identifiers": self.named("quasi-identifier"),
             "confidential": self.named("confidential"),
