@@ -122,7 +122,7 @@ def test_columns_are_named_once_each():
         ({"within": "b", "identifiers": "b"}, "in identifiers and in within"),
         ({"weights": "a"}, "in quasi_identifiers and in weights"),
         ({"entity": "a"}, "is the entity"),
-        ({"k": 0}, "k: input should be greater than or equal to 2, but 0 arrived"),
+        ({"k": 0}, "k: input should be greater than or equal to 1, but 0 arrived"),
         ({"k": 2.5}, "k: input should be a valid integer"),
         ({"k": True}, "k must be a whole number"),
         ({"k": None}, "k: input should be a valid integer"),

@@ -156,9 +156,8 @@ def test_protect_writes_release_certificate_and_report(tmp_path):
         " s",
         "release     release.csv",
         "certificate release.csv.certificate.json",
-        "record      release.csv.record.json",
-        "Publish release and certificate; the record stays with you.",
-        "report      report.html",
+        "record      release.csv.record.json (not for publication)",
+        "report      report.html (not for publication)",
     ):
         assert said in done.stdout
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
@@ -434,9 +433,10 @@ def test_assess_pairs_records_by_their_key(tmp_path):
     assert microagg("protect", "survey.csv", *roles, "-o", "r.csv", folder=tmp_path).code == 0
     head, *lines = (tmp_path / "r.csv").read_text().splitlines()
     (tmp_path / "shuffled.csv").write_text("\n".join([head, *sorted(lines)]) + "\n")
+    (tmp_path / "r.csv.record.json").rename(tmp_path / "mine.json")
     said = refusal("assess", "survey.csv", "r.csv", folder=tmp_path)
     assert "the rows of r.csv were shuffled" in said
-    own = ("--record", "r.csv.record.json")
+    own = ("--record", "mine.json")
     said = refusal("assess", "survey.csv", "shuffled.csv", *own, folder=tmp_path)
     assert "the record is of another original or release" in said
     straight, by_key, without = (

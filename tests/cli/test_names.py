@@ -82,7 +82,7 @@ def test_no_name_reaches_the_terminal_raw(tmp_path):
 
 def test_the_suggestion_of_inspect_does_what_it_says(tmp_path):
     """Every role is in it, it can be pasted into a shell, and no identifier is published."""
-    lines = ['"name, first",person id,age,zip,diagnosis,household_id,income']
+    lines = ['"name, first",person id,age,zip code,diagnosis,household_id,income']
     for n in range(60):
         fields = (f'"P, {n}"', 7000 + n, n % 40 + 20, n % 30 + 1000, "flu" if n % 2 else "cold")
         lines.append(",".join(map(str, (*fields, n // 2, 30000 + 17.5 * n))))
@@ -102,10 +102,12 @@ def test_the_suggestion_of_inspect_does_what_it_says(tmp_path):
     assert words[words.index("-i") + 1] == '"name, first",person id,household_id'
     assert words[words.index("-c") + 1] == "diagnosis"
     assert words[words.index("--delimiter") + 1] == ";"
+    assert words[words.index("--kinds") + 1] == "zip code=nominal"
+    assert "say --kinds 'zip code=nominal' (or" in done.out
     made = microagg(*words[1:], "-m", "mdav", folder=tmp_path)
     assert made.code == 0, made.err
     released = (tmp_path / "release.csv").read_text()
-    assert released.splitlines()[0] == "age;zip;diagnosis;income"
+    assert released.splitlines()[0] == "age;zip code;diagnosis;income"
     assert "P, 1" not in released
 
 

@@ -122,6 +122,8 @@ def test_the_environment_is_no_reason_to_crash(folder):
 def test_k_of_one_protects_nothing():
     with pytest.raises(OptionError, match="k is 1, so every record would be published as it is"):
         Recipe(k=1, quasi_identifiers="age")
+    # What is demanded beyond k makes groups too.
+    assert Recipe(k=1, quasi_identifiers="age", diversity={"illness": 2}).k == 1
 
 
 @pytest.mark.parametrize("seed", [-1, "x", 1.5, True])
@@ -130,9 +132,16 @@ def test_seeds_of_the_library(seed):
         library.partition(np.arange(40.0), 3, seed=seed)
 
 
-def test_columns_named_by_numbers_are_refused_with_a_hint():
+def test_columns_named_by_numbers_are_named_by_their_digits():
+    frame = pd.DataFrame(np.arange(24.0).reshape(8, 3))
+    release = library.protect(
+        frame, quasi_identifiers=["0", "2"], k=2, method="mdav", progress=False
+    )
+    assert list(release.data.columns) == ["0", "1", "2"]
+    assert list(frame.columns) == [0, 1, 2]
+    assert any("named by numbers" in note for note in release.record.notes)
     with pytest.raises(InputError, match=r"table\.columns\.map\(str\)"):
-        library.protect(pd.DataFrame(np.eye(4)), quasi_identifiers="0", k=2)
+        library.protect(frame.rename(columns={0: (1, 2)}), quasi_identifiers="0", k=2)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +153,9 @@ def test_columns_named_by_numbers_are_refused_with_a_hint():
         ("first: orders={'grade': [...]}", "first: --orders 'grade=low<middle<high'"),
         ('say small_strata="merge" or "drop"', 'say --small-strata merge or "drop"'),
         ("say engine=memory", "say --engine memory"),
+        ("exists; say force (--force) to replace", "exists; say --force to replace"),
+        ("say date_format (--date-format), otherwise", "say --date-format, otherwise"),
+        ("that is in both (--key), or", "that is in both (--key), or"),
         ("or say simulate=True for", "or say --simulate for"),
         ("reading.delimiter: must be", "--delimiter: must be"),
         ("leave it out of quasi_identifiers", "leave it out of --quasi-identifiers"),

@@ -1,7 +1,12 @@
 import pytest
 
 from microagg.columns.digits import words_of
-from microagg.columns.naming import named_like, named_like_household, named_like_weights
+from microagg.columns.naming import (
+    named_like,
+    named_like_code,
+    named_like_household,
+    named_like_weights,
+)
 
 NAMES = {
     "identifier": "Vorname Straße Hausnummer prénom Nom téléphone nombre apellidos "
@@ -47,3 +52,10 @@ def test_households():
     assert named_like_household(words_of("ori_hid"))
     assert named_like_household(words_of("HaushaltID"))
     assert not named_like_household(words_of("person_id"))
+
+
+def test_codes():
+    for name in ("zip", "region_code", "Geschlecht", "Wohnort", "código", "comune", "geslacht"):
+        assert named_like_code(words_of(name)), name
+    for name in ("age", "sort", "export", "number of children", "Alter", "capacity"):
+        assert not named_like_code(words_of(name)), name

@@ -66,6 +66,18 @@ def test_values_of_ones_own_are_named(people):
     assert notes(people, quasi_identifiers=["income", "school"], **dropped) == ""
 
 
+def test_the_certificate_says_what_the_release_shows_of_identifiers(people):
+    people["Kundennummer"] = np.random.default_rng(0).permutation(400)
+    people["dollars"] = 3 * people["income"]
+    release = microagg.protect(
+        people, k=4, quasi_identifiers=["income", "school"], method="zscore", progress=False
+    )
+    (note,) = release.certificate.notes
+    assert note.startswith("Kundennummer stays in the release, and nearly every record has its own")
+    assert note in release.record.notes
+    assert any("dollars stays in the release and tells income" in n for n in release.record.notes)
+
+
 def test_the_same_notes_on_disk(people, tmp_path):
     people["contact"] = [f"person{place}@example.org" for place in range(400)]
     people["dollars"] = 3 * people["income"]

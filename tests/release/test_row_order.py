@@ -203,15 +203,13 @@ def test_assess_pairs_rows_by_the_record(tmp_path):
     quasi = {"quasi_identifiers": SORTED["quasi_identifiers"], "progress": False}
     plain = microagg.assess(table, release.data, **quasi)
     record = tmp_path / "release.parquet.record.json"
-    for given in ({"record": record}, {"record": release.record}, {"key": "row"}):
+    for given in ({"record": record}, {"record": release.record}, {"key": "row"}, {}):
         found = microagg.assess(table, target, **given, **quasi)
         for name in ("loss", "interval", "expected_linkage", "rank_interval"):
             assert found.figures[name] == pytest.approx(plain.figures[name], rel=1e-9), name
     assert microagg.assess(table, target, record=record, progress=False).columns == plain.columns
-    with pytest.raises(InputError, match=r"rows of release\.parquet were shuffled.*--record"):
-        microagg.assess(table, target, **quasi)
     record.rename(tmp_path / "mine.json")
-    with pytest.raises(InputError, match="were shuffled"):
+    with pytest.raises(InputError, match=r"rows of release\.parquet were shuffled.*--record"):
         microagg.assess(table, target, **quasi)
     with pytest.raises(InputError, match="of another original or release"):
         microagg.assess(table[::-1].reset_index(drop=True), target, record=release.record, **quasi)

@@ -244,7 +244,7 @@ SECRET = "4711.25"
         (None, "NoneType"),
         (np.zeros((2, 2)), "ndarray"),
         (pl.LazyFrame({"x": [SECRET]}), "collect it first"),
-        (pd.DataFrame({1: [SECRET]}), "must be text, but 1 of 1 are of type int"),
+        (pd.DataFrame({1.5: [SECRET]}), "must be text, but 1 of 1 are of type float"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), "repeat"),
         (pd.DataFrame({"x": [SECRET]})[:0], "no rows"),
         (pa.table({"x": [SECRET]})[:0], "no rows"),

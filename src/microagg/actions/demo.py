@@ -19,6 +19,7 @@ from microagg.release.output import certificate_path, record_path
 from microagg.release.release import Release
 
 _SHOWN = 4
+_PUBLIC = ("release", "certificate", "public report")
 _FIRST = "The first patients (in the release rows are shuffled)"
 
 
@@ -53,7 +54,11 @@ def run(
     release.recipe.write(files["recipe"])
     if as_json:
         named = {what: str(path) for what, path in files.items()}
-        print(json.dumps({**release.certificate.to_dict(), "files": named}, indent=2))
+        told = {
+            "files": named,
+            "not_for_publication": [each for each in files if each not in _PUBLIC],
+        }
+        print(json.dumps({**release.certificate.to_dict(), **told}, indent=2))
     elif not quiet:
         _show(release, files)
 
@@ -86,8 +91,8 @@ def _show(release: Release, files: dict[str, Path]) -> None:
         soft_wrap=True,
     )
     for what, path in files.items():
-        console.print(f"{what:<14}{printable(str(path))}", soft_wrap=True, markup=False)
-    console.print("\nRelease, certificate and public report may be published; all else stays here.")
+        aside = "" if what in _PUBLIC else " (not for publication)"
+        console.print(f"{what:<14}{printable(str(path))}{aside}", soft_wrap=True, markup=False)
 
 
 def write_patients(path: Path, records: int = 3000, seed: int = 2026) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -82,18 +83,18 @@ def estimate(
     *,
     prove: float = 0.0,
     progress: bool | None = None,
-    most: int = 1 << 24,
+    most: int = 1 << 22,
 ) -> Estimate:
     """Look at the table, plan, try the method on samples; what `protect` would do. Writes nothing.
 
     Whatever `protect` would refuse before it groups is refused here, but for lack of disk. It takes
     a few seconds, whatever the table: of a file of more than `most` bytes only the first are looked
-    at, unless there are strata or entities, which want all records.
+    at, and strata that are small there may be larger.
     """
     # What a run that was cut off has left is for the one that goes on with it.
     where = replace(where, engine=where.settled(table), work=None, resume=False)
     with watch("opening", progress) as advance:
-        engine, share = _opened(table, recipe, where, advance, prove, most)
+        engine, share, left_out = _opened(table, recipe, where, advance, prove, most)
     try:
         with watch("looking at the records", progress) as advance:
             survey = engine.survey(advance)
@@ -105,12 +106,13 @@ def estimate(
         points = plan.place(plan.code(sample))
         others = [
             name
-            for name in engine.columns
+            for name in (*engine.columns, *left_out)
             if name not in (*recipe.quasi_identifiers, *recipe.confidential)
         ]
         if engine.name == "memory":
             size = estimated_size(table) if isinstance(table, str | os.PathLike) else None
-            bytes_needed = memory_for_table(size or survey.rows * 8 * (len(engine.columns) + 1))
+            width = len(engine.columns) + len(left_out)
+            bytes_needed = memory_for_table(size or survey.rows * 8 * (width + 1))
         else:
             bytes_needed = memory_for_cells(plan)
         notes = [*engine.notes]
@@ -149,19 +151,22 @@ def estimate(
 
 def _opened(
     table: Any, recipe: Recipe, where: Where, advance: Advance, prove: float, most: int
-) -> tuple[Engine, float]:
-    """The table where it would be protected, or its first rows in memory, and their share of it."""
+) -> tuple[Engine, float, Sequence[str]]:
+    """The table where it would be protected, or its first rows in memory; their share of it, and
+    the columns that were not read."""
     head = None
-    if where.engine != "spark" and not recipe.within and recipe.entity is None:
-        head = open_head(table, recipe.reading, recipe.understood, most)
+    if where.engine != "spark":
+        head = open_head(table, recipe.reading, recipe.columns(), most)
     if head is None:
-        return choose_engine(table, recipe, where, advance, prove), 1.0
+        return choose_engine(table, recipe, where, advance, prove), 1.0, ()
     refuse_bound(recipe, prove)
     if where.engine != "memory":
         refuse_in_parts(recipe, prove)
-    engine = Memory(head[0], recipe)
+    if recipe.small_strata == "error":
+        recipe = recipe.model_copy(update={"small_strata": "merge"})
+    engine = Memory(head.opened, recipe)
     engine.name = where.engine
-    return engine, head[1]
+    return engine, head.share, head.left_out
 
 
 class _EnoughError(Exception):

@@ -15,6 +15,7 @@ from microagg.base.errors import MicroaggError, OptionError
 from microagg.base.progress import Advance, watch
 from microagg.base.reading import Reading
 from microagg.base.showing import Rows, Showing
+from microagg.base.texts import command
 from microagg.columns.coded import Coded, encode
 from microagg.columns.digits import FEW, ask_about_codes, is_few, may_be_codes, words_of
 from microagg.columns.identifying import identifier_in
@@ -22,6 +23,7 @@ from microagg.columns.naming import (
     named_like,
     named_like_household,
     named_like_id,
+    named_like_weight,
     named_like_weights,
 )
 from microagg.kernels.threads import run_each
@@ -173,7 +175,12 @@ def inspected(
         rows,
         columns,
         None,
-        (*source.notes, *ask_about_codes(codes), *_notes_on_owners(shared, home)),
+        (
+            *source.notes,
+            *ask_about_codes(codes),
+            *_notes_on_weights(columns),
+            *_notes_on_owners(shared, home),
+        ),
         dict.fromkeys(codes, "nominal"),
         without_password(address),
         home,
@@ -221,18 +228,27 @@ def _notes_on_owners(shared: list[str], household: str | None) -> list[str]:
     notes = []
     if household is not None:
         notes.append(
-            f"{household} may say who lives together: with --household {household} k counts "
-            "different households, and members keep their own values. --entity is not for that: "
-            "it gives all rows of one the same values."
+            f"{household} may say who lives together: with {command('--household', household)} k "
+            "counts different households, and members keep their own values. --entity is not for "
+            "that: it gives all rows of one the same values."
         )
     others = [name for name in shared if name != household]
     if others:
         notes.append(
             f"Several records share {' and '.join(others)}. If these are the rows of one person, "
-            f"as in a panel, say --entity {others[0]}: k then counts persons; if they are members "
-            f"of a household, --household {others[0]}."
+            f"as in a panel, say {command('--entity', others[0])}: k then counts persons; if they "
+            f"are members of a household, {command('--household', others[0])}."
         )
     return notes
+
+
+def _notes_on_weights(columns: Sequence[ColumnView]) -> list[str]:
+    return [
+        f"{each.name} may be what people weigh, or sampling weights: if so, leave it out of -q and "
+        f"say {command('--weights', each.name)}."
+        for each in columns
+        if each.role == "quasi-identifier" and named_like_weight(words_of(each.name))
+    ]
 
 
 def _view(source: Opened, name: str, see: See) -> ColumnView:

@@ -92,7 +92,7 @@ def _opened(address: str, reading: Reading, advance: Any) -> tuple[Opened, float
     if size is not None and allowed is not None and memory_for_table(size) > allowed:
         head = open_head(address, reading, None, _HEAD)
         if head is not None:
-            return head
+            return head.opened, head.share
     return open_table(address, reading, advance=advance), 1.0
 
 

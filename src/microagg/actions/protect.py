@@ -126,12 +126,9 @@ def release_by(
         distinct = tuple({count.key: count for count in counts}.values())
         wanted = Wanted(survey.secrets(engine.origin, plan.stays), distinct)
         kept, _ = survey.kept.result()
-        notes = (
-            *engine.notes,
-            *notes_on(plan, profile, kept, engine.origin),
-            *giveaways(plan, kept, engine.origin),
-            *public_notes(plan.recipe),
-        )
+        told, seen_by_all = giveaways(plan, kept, engine.origin)
+        public = (*seen_by_all, *public_notes(plan.recipe))
+        notes = (*engine.notes, *notes_on(plan, profile, kept, engine.origin), *told, *public)
         record = _recorded(engine, plan, profile, secret, above, notes)
         assessment = None
         if measures:
@@ -142,7 +139,7 @@ def release_by(
                 assessment.figures["dominance"] = profile.dominance.percent
         pages = shown(plan, sample, profile, engine.origin)
         before = classes_before(plan, sample) if measures else None
-        release = Release(engine, plan, record, pages, assessment, wanted, progress, before)
+        release = Release(engine, plan, record, pages, assessment, wanted, progress, before, public)
         unless_done.pop_all()
     return release
 

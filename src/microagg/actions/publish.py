@@ -37,12 +37,14 @@ from microagg.table.opening import STANDARD_STREAM
 class Outcome:
     """What was made: the certificate, the owner's record, where all stands, how long it took.
 
-    compiling: seconds of these that went into compiling, which is done once.
+    private: which of the files are not for publication. compiling: seconds of these that went into
+    compiling, which is done once.
     """
 
     certificate: Certificate
     record: Record
     files: dict[str, str]
+    private: tuple[str, ...]
     seconds: float
     compiling: float
 
@@ -79,10 +81,14 @@ class Publication:
                 release.report(self.report, public=self.public)
         if self.save_recipe is not None:
             self.recipe.write(self.save_recipe)
+        files = self._files(release.engine == "spark")
+        # A recipe says orders and stand-ins as they are; of it the certificate has what is public.
+        internal = ("record", "recipe") if self.public else ("record", "report", "recipe")
         return Outcome(
             release.certificate,
             release.record,
-            self._files(release.engine == "spark"),
+            files,
+            tuple(what for what in files if what in internal),
             time.perf_counter() - started,
             seconds_compiling() - compiled,
         )

@@ -28,8 +28,6 @@ def _no_truth_value(value: Any) -> Any:
     """True is 1 to Python, but nobody who says k=True means 1."""
     if isinstance(value, bool):
         raise OptionError("k must be a whole number, but a truth value arrived; for example k=5")
-    if value == 1:
-        raise OptionError("k is 1, so every record would be published as it is; say k=2 or more")
     return value
 
 
@@ -59,7 +57,7 @@ class Recipe(Model):
     """Every setting of a release. The same input and the same recipe give the same release."""
 
     k: Annotated[int, BeforeValidator(_no_truth_value), Spelled(flag="-k")] = Field(
-        5, ge=2, le=10**12, description="The least number of records that look alike."
+        5, ge=1, le=10**12, description="The least number of records that look alike."
     )
     quasi_identifiers: Annotated[Names, Spelled(texts.names, "-q")] = Field(
         min_length=1, description="Columns others may know, with commas; replaced."
@@ -411,6 +409,8 @@ Recipe.__doc__ = f"{inspect.getdoc(Recipe)}\n\n{_described(Recipe.model_fields)}
 
 def _check_demands(recipe: Recipe) -> None:
     """Columns that something is demanded of are confidential, if nobody says so."""
+    if recipe.k == 1 and not recipe.demands:
+        raise OptionError("k is 1, so every record would be published as it is; say k=2 or more")
     for setting in ("diversity", "closeness"):
         for name in getattr(recipe, setting):
             for role, why in (

@@ -7,7 +7,7 @@ a CSV file: '"name, first",age'.
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from microagg.base.demands import written_diversity
@@ -56,6 +56,11 @@ def listed(names: Sequence[str]) -> str:
         else name
         for name in names
     )  # fmt: skip
+
+
+def written_pairs(values: Mapping[str, str]) -> str:
+    """Names and values as `pairs` reads them."""
+    return ",".join(f"{listed([name])}={value}" for name, value in values.items())
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:

@@ -107,7 +107,7 @@ def _show(found: "microagg.Assessment") -> None:
     say_table(
         ("figure", "value", "better", "what it says"),
         [
-            (each.title, value, each.better, each.description)
+            (each.title, *_measured(value, each.better, each.description))
             for each, value in found.shown()
             if each.group != "models"
         ],
@@ -129,6 +129,12 @@ def _show(found: "microagg.Assessment") -> None:
         _show_models(found.models)
     for note in found.notes:
         say(f"Note: {note}")
+
+
+def _measured(value: str, better: str, description: str) -> tuple[str, str, str]:
+    """Value, direction and words of a figure; why it was not measured stands with the words."""
+    value, _, why = value.partition(": ")
+    return value, better, f"{description} ({why})" if why else description
 
 
 def _show_confidential(found: dict[str, dict[str, Any]]) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from microagg.base import texts
-from microagg.base.texts import command, listed
+from microagg.base.texts import command, listed, written_pairs
 from microagg.cli import options
 from microagg.cli.saying import say, say_json, say_table
 
@@ -150,7 +150,7 @@ def _say_risk(risk: "microagg.Risk") -> None:
 
 
 def _say_command(found: "Inspection", reading: dict[str, Any]) -> None:
-    say("Roles are guesses from names and values. You know better what others may know:")
+    say("Roles and kinds are guesses from names and values. You know better what others may know:")
     k = 5 if found.risk is None else max(5, found.risk.suggested_k)
     words = ["microagg", "protect", found.address, "-k", str(k)]
     for role, option in _ROLES.items():
@@ -160,6 +160,10 @@ def _say_command(found: "Inspection", reading: dict[str, Any]) -> None:
             names = keys if option == "-q" else [name for name in names if name not in keys]
         if names or option == "-q":
             words += [option, listed(names) or "COLUMNS"]
+        if option == "-q" and (
+            kinds := {name: found.kinds[name] for name in names if name in found.kinds}
+        ):
+            words += ["--kinds", written_pairs(kinds)]
     if found.household is not None:
         words += ["--household", found.household]
     for name in found.names("weights")[:1]:

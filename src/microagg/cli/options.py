@@ -141,6 +141,7 @@ def in_options(sentence: str) -> str:
     lists = "quasi_identifiers|confidential|identifiers|within|missing_values"
     spoken = re.compile(
         rf"(?P<quoted>(?<!=)(?<!\w)'[^']*')"
+        rf"|\b(?:{names}|force) \((?P<both>--[a-z-]+)\)"
         rf"|(?:reading\.)?\b(?P<one>{names})=(?P<value>'[^']*'|\"[^\"]*\"|\w+)"
         rf"|\b(?P<each>{names})=\{{(?P<column>'[^']*'|\"[^\"]*\"): (?P<form>[^}}]*)\}}"
         rf"|^(?:reading\.)?(?P<first>{names})(?=: | must be given| names )"
@@ -148,6 +149,8 @@ def in_options(sentence: str) -> str:
     )
 
     def say(match: re.Match[str]) -> str:
+        if match["both"]:
+            return match["both"]
         named = match["one"] or match["each"] or match["first"] or match["name"]
         if named is None:
             return match[0]

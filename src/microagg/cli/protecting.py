@@ -7,7 +7,7 @@ import typer
 
 from microagg.base.recipe import Recipe
 from microagg.cli import options
-from microagg.cli.saying import say, say_json
+from microagg.cli.saying import listed_files, say, say_json
 
 if TYPE_CHECKING:
     from microagg.actions.publish import Outcome
@@ -110,7 +110,8 @@ def protect(
         made = wanted.make(progress)
     if json:
         told = {**made.certificate.to_dict(), "notes": list(made.record.notes)}
-        say_json({**told, "files": made.files, "seconds": round(made.seconds, 3)})
+        files = {"files": made.files, "not_for_publication": list(made.private)}
+        say_json({**told, **files, "seconds": round(made.seconds, 3)})
     elif not quiet:
         _summary(made, wanted.recipe, aside=output == "-")
 
@@ -133,8 +134,6 @@ def _summary(made: "Outcome", recipe: Recipe, *, aside: bool) -> None:
             "groups of this size could have."
         )
     lines += [f"Note: {note}" for note in made.record.notes]
-    lines += [f"  {what:<12}{where}" for what, where in made.files.items()]
-    if "record" in made.files:
-        lines.append("Publish release and certificate; the record stays with you.")
+    lines += listed_files(made.files, made.private)
     for line in lines:
         say(line, aside=aside)

@@ -9,10 +9,13 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from microagg.base.texts import printable
+
+# Words as long as this are wrapped, where a table is narrow.
+_LONG_WORD = 20
 
 
 def say(line: str, *, aside: bool = False) -> None:
@@ -25,6 +28,14 @@ def say_wrapped(line: str) -> None:
     width = min(80, shutil.get_terminal_size((80, 24)).columns)
     wrapped = textwrap.wrap(printable(line), max(width, 20), subsequent_indent="  ")
     print("\n".join(wrapped))
+
+
+def listed_files(files: Mapping[str, str], private: Container[str]) -> list[str]:
+    """A line for each file; private: those that are not for publication."""
+    return [
+        f"  {what:<12}{where}" + (" (not for publication)" if what in private else "")
+        for what, where in files.items()
+    ]
 
 
 def say_json(result: Any) -> None:
@@ -61,11 +72,13 @@ def say_table(
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in headings:
+    rows = list(rows)
+    for place, name in enumerate(headings):
         table.add_column(
             name,
             justify="right" if name in right else "left",
             no_wrap=name in whole,
+            min_width=_longest_word(name, [row[place] for row in rows]),
             # Nothing is cut off: a word that is too long goes on in the next line.
             overflow="fold",
         )
@@ -75,3 +88,9 @@ def say_table(
         table.add_row(*texts, style="bold" if place == bold else None)
     plain = bool(os.environ.get("NO_COLOR"))
     Console(highlight=False, color_system=None if plain else "auto").print(table)
+
+
+def _longest_word(heading: str, cells: Iterable[str | list[str]]) -> int:
+    """The letters of the longest word of a column, up to where it is no word any more."""
+    texts = [heading, *(" ".join([cell] if isinstance(cell, str) else cell) for cell in cells)]
+    return min(_LONG_WORD, max(len(word) for text in texts for word in text.split() or [""]))

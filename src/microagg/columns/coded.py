@@ -123,7 +123,7 @@ class Declared:
         if entries is None:
             raise InputError(
                 f"column {self.name!r} is text and was declared {self.kind}, but not all of it can "
-                "be read so; correct those entries, or declare it nominal"
+                f"be read so; correct those entries, or say kinds={{{self.name!r}: 'nominal'}}"
             )
         return entries
 

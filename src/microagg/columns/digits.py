@@ -7,18 +7,15 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.base.texts import command, written_pairs
+from microagg.columns.naming import named_like_code
+
 # Up to so many different numbers are few, if records share each of them.
 FEW, _REPEATED = 20, 3
 # Numbers with more places than these are measured, not written down.
 _MOST_PLACES = 10
 # Most columns that have many values, or places without end, show it in a handful of rows.
 _GLANCE = 1000
-_CODES = re.compile(
-    r"\b(sex|gender|zip|plz|post(al)?( ?code)?|region|state|county|country|district|canton|"
-    r"province|municipality|city|town|nation(ality)?|citizenship|race|ethnic(ity)?|religion|"
-    r"marital|occupation|profession|industry|sector|branch|nace|isco|icd|fips|nuts|codes?|"
-    r"type|category|class|group|status)\b"
-)
 
 
 class Digits:
@@ -96,15 +93,15 @@ def is_few(different: int, present: int) -> bool:
 
 def may_be_codes(name: str, kind: str, few: bool) -> bool:
     """Whether numbers are whole, and few or named like codes: means of codes say nothing."""
-    return kind == "integer" and (few or _CODES.search(words_of(name)) is not None)
+    return kind == "integer" and (few or named_like_code(words_of(name)))
 
 
 def ask_about_codes(names: Collection[str]) -> list[str]:
     """The question whether these columns are codes, if there are any, with the answer to give."""
     if not names:
         return []
-    kinds = ",".join(f"{name}=nominal" for name in names)
+    said = command("--kinds", written_pairs(dict.fromkeys(names, "nominal")))
     return [
-        f"{', '.join(names)} may be codes, of which means say nothing; if so, say --kinds {kinds} "
-        "(or ordinal, where their order means something; integer for numbers)."
+        f"{', '.join(names)} may be codes, of which means say nothing; if so, say {said} (or "
+        "ordinal, where their order means something; integer for numbers)."
     ]

@@ -76,6 +76,21 @@ _WEIGHTS = (
     r"\b(personen|haushalts|stichproben)gewicht|\b(poids|peso|pes) (de|d|di|du|del|da)? ?"
     r"(sondage|muestra|muestral|campion\w*|amostra\w*|mostra\w*)"
 )
+# Numbers that stand for something else.
+_CODES = (
+    r"\b(sex|gender|zip|post(al)?( ?code)?|region|state|county|country|district|canton|"
+    r"province|municipality|city|town|nation(ality)?|citizenship|race|ethnic(ity)?|religion|"
+    r"marital|occupation|profession|industry|sector|branch|nace|isco|icd|fips|nuts|codes?|"
+    r"type|category|class|group|status|"
+    r"geschlecht|plz|postleitzahl|(wohn|geburts|arbeits)?ort|(wohn)?gemeinde|(land)?kreis|"
+    r"bundesland|land|kanton|staat|staatsangehorigkeit|familienstand|beruf|branche|konfession|schlussel|kennziffer|"
+    r"sexe|departement|commune|pays|nationalite|etat civil|"
+    r"sexo|genero|cp|codigo|provincia|municipio|comunidad|pais|nacionalidad|estado civil|"
+    r"sesso|genere|cap|codice|regione|comune|stato|nazionalita|stato civile|"
+    r"concelho|distrito|freguesia|regiao|nacionalidade|"
+    r"geslacht|gemeente|provincie|nationaliteit|burgerlijke staat|"
+    r"codi|comarca|municipi|nacionalitat|estat civil)\b"
+)
 _HOUSEHOLDS = (
     r"\b(hh|hhid|household|family|dwelling|haushalt|familie|menage|foyer|hogar|famiglia|nucleo|"
     r"agregado|huishouden|llar|hid)"
@@ -90,6 +105,16 @@ def named_like(words: str, role: str) -> bool:
 def named_like_weights(words: str) -> bool:
     """Whether they suggest sampling weights."""
     return re.search(_WEIGHTS, words.strip()) is not None
+
+
+def named_like_code(words: str) -> bool:
+    """Whether they suggest numbers of which means say nothing."""
+    return re.search(_CODES, words) is not None
+
+
+def named_like_weight(words: str) -> bool:
+    """Whether they are no more than "weight": a sampling weight, or what somebody weighs."""
+    return words.strip() in ("weight", "gewicht", "poids", "peso", "pes")
 
 
 def named_like_id(words: str) -> bool:

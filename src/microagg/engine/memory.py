@@ -104,11 +104,13 @@ class Memory:
     def survey(self, advance: Advance) -> Survey:
         """One look at every record."""
         original = self._held
-        part, frame = original.seen, original.source.frame
-        for name in surveyed_columns(self._recipe, frame.names)[part.num_columns :]:
+        seen, frame = original.seen, original.source.frame
+        columns = dict(zip(seen.schema.names, seen.columns, strict=True))
+        for name in surveyed_columns(self._recipe, frame.names)[len(columns) :]:
             # What Arrow has no type for is not looked at.
             with suppress(InputError):
-                part = part.append_column(name, frame.column(name))
+                columns[name] = frame.column(name)
+        part = pa.record_batch(columns)
         survey = Survey(self._recipe, part.schema, origin=self.origin)
         survey.add(part, np.arange(self.rows), original.first_rows)
         give_back_memory()

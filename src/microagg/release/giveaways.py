@@ -4,7 +4,6 @@ A rescaled copy of a quasi-identifier, a code beside its name, a number that eve
 of: k is counted without them, so somebody must be told.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,6 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.columns.coded import Coded
+from microagg.columns.digits import words_of
+from microagg.columns.naming import named_like, named_like_id
 from microagg.columns.summary import understood
 from microagg.columns.text import is_text
 from microagg.engine.plan import Plan
@@ -20,13 +21,11 @@ from microagg.table.opening import Origin
 _SAME_ORDER = 0.98
 _TELLS = 0.95
 _OWN_VALUES = 0.9
-_NAMED_LIKE_IDENTIFIERS = re.compile(
-    r"(^|[^a-z])(id|ids|nr|no|number|name|email|mail|phone|mobile|ssn|iban|passport|uuid|url)([^a-z]|$)"
-)
 
 
-def giveaways(plan: Plan, sample: pa.Table, origin: Origin) -> list[str]:
-    """Notes on the columns that stay, by what some records hold of them and of the protected ones.
+def giveaways(plan: Plan, sample: pa.Table, origin: Origin) -> tuple[list[str], list[str]]:
+    """Notes on the columns that stay, by what some records hold of them and of the protected ones;
+    and those that say no more than the release itself shows to everybody.
 
     sample: of the original, with every column that is not dropped.
 
@@ -44,14 +43,14 @@ def giveaways(plan: Plan, sample: pa.Table, origin: Origin) -> list[str]:
         if (how := _how_told(column, known)) is not None
     ]
     own = [column.name for column in kept if _identifies(column)]
-    notes += [
+    known_by_others = {*plan.recipe.confidential, *own, plan.recipe.weights}
+    others = [column for column in kept if column.name not in known_by_others]
+    notes += _alone_by(others)
+    return notes, [
         f"{name} stays in the release, and nearly every record has its own value of it: if it "
         "identifies people, drop it as an identifier."
         for name in own
     ]
-    known_by_others = {*plan.recipe.confidential, *own, plan.recipe.weights}
-    others = [column for column in kept if column.name not in known_by_others]
-    return [*notes, *_alone_by(others)]
 
 
 def _how_told(column: Coded, known: Coded) -> str | None:
@@ -100,8 +99,8 @@ def _identifies(column: Coded) -> bool:
     if values.size < 2 or np.unique(values).size < _OWN_VALUES * values.size:
         return False
     names = column.categories is not None and is_text(column.categories.type)
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.name).lower()
-    return names or (column.whole and _NAMED_LIKE_IDENTIFIERS.search(words) is not None)
+    words = words_of(column.name)
+    return names or (column.whole and (named_like(words, "identifier") or named_like_id(words)))
 
 
 def _alone_by(columns: Sequence[Coded]) -> Iterator[str]:

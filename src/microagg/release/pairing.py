@@ -94,18 +94,22 @@ def paired_rows(
 ) -> NDArray[np.int64] | None:
     """For each released row its row in the original; None where rows are paired in order.
 
-    setting: what the record was given as. Of an earlier release, a row is -1 if nobody has its key.
+    record: if none is given, that beside a release whose rows were shuffled. setting: what it was
+    given as. Of an earlier release, a row is -1 if nobody has its key.
     """
     if key is not None:
         if record is not None:
             raise OptionError(f"key and {setting} both say which record is which; give one of them")
         return _rows_by_key(before, after, key, all_there=setting == "record")
     if record is None and _is_shuffled(after.origin.path):
-        raise InputError(
-            f"the rows of {after.origin.name} were shuffled, so they cannot be paired in order; "
-            "name a key column that is in both (--key), or give the owner's record of the release "
-            f"(--{setting.replace('_', '-')})"
-        )
+        assert after.origin.path is not None
+        record = record_path(after.origin.path)
+        if not record.exists():
+            raise InputError(
+                f"the rows of {after.origin.name} were shuffled, so they cannot be paired in "
+                "order; name a key column that is in both (--key), or give the owner's record of "
+                f"the release (--{setting.replace('_', '-')})"
+            )
     if before.frame.rows != after.frame.rows:
         raise InputError(
             f"the original has {before.frame.rows} records and the release "

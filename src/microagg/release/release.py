@@ -16,7 +16,6 @@ from microagg.engine.plan import Plan
 from microagg.engine.protocol import Engine, Recount
 from microagg.release.assessment import Assessment
 from microagg.release.judging import Shown
-from microagg.release.notes import public_notes
 from microagg.release.output import open_place
 from microagg.release.promises import checks
 from microagg.table.classes import Classes
@@ -52,13 +51,17 @@ class Release(Showing):
         wanted: Wanted,
         progress: bool | None = None,
         before: Classes | None = None,
+        public_notes: tuple[str, ...] = (),
     ) -> None:
-        """record: as it is before anything is written; wanted: what is counted on the release."""
+        """record: as it is before anything is written; wanted: what is counted on the release.
+
+        public_notes: those that tell nothing of the original.
+        """
         self.recipe, self.counted, self.shown = plan.recipe, plan.counted, shown
         self._engine, self._record, self._progress = engine, record, progress
         self._assessment, self._wanted = assessment, wanted
         self._recount: Recount | None = None
-        self.before = before
+        self.before, self._public_notes = before, public_notes
 
     def __enter__(self) -> Self:
         return self
@@ -247,7 +250,7 @@ class Release(Showing):
             above_optimum=None if above is None else round(above + 0.5 * 10**-_DIGITS, _DIGITS),
             release_sha256=recount.sha256,
             checks=checks(recipe, replace(recount, dominance=record.dominance)),
-            notes=public_notes(recipe),
+            notes=self._public_notes,
         )
 
     def _recorded(self, recount: Recount | None) -> Record:

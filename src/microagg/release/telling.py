@@ -37,7 +37,8 @@ def story_of(release: "Release", *, public: bool, name: str = "") -> Story:
         title=name if not public else "Protected release",
         public=public,
         verdict=certificate.passed,
-        verdict_title=f"k-anonymity {'verified' if certificate.passed else 'NOT verified'}",
+        verdict_title=f"{'k-anonymity' if recipe.k > 1 else 'Demands'} "
+        + ("verified" if certificate.passed else "NOT verified"),
         verdict_sentence=(
             f"Every combination of protected values is shared by at least {certificate.k_found} "
             f"{units}; {certificate.k_asked} are required."
@@ -82,6 +83,11 @@ def _guarantee(release: "Release") -> tuple[str, ...]:
         f"{certificate.k_found}. Each {_ONE[certificate.counts]} hides among at least {others} "
         "others."
     )
+    if others == 0:
+        first = (
+            f"No k-anonymity: somebody who knows a person's {columns} may find that one record. "
+            "What is demanded of confidential columns is all that is promised."
+        )
     second = (
         "This was counted again on the release itself after it was written, not taken from the "
         "groups that were meant."

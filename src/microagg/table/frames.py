@@ -3,6 +3,7 @@
 import ctypes
 import os
 from collections.abc import Callable, Collection, Mapping
+from numbers import Integral
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -59,6 +60,10 @@ class Frame:
         self.notes: list[str] = []
         if self._frame.implementation.is_pandas_like():
             native, self.notes = _with_plain_index(self._frame.to_native(), named)
+            names = list(native.columns)
+            if names and all(isinstance(name, Integral) for name in names):
+                native = native.set_axis([str(name) for name in names], axis=1)
+                self.notes.append("columns named by numbers are named by their digits: 0 is '0'")
             self._frame = nw.from_native(native, eager_only=True)
         if self._frame.implementation.is_pyarrow():
             self._frame = nw.from_native(without_runs(self._frame.to_native()), eager_only=True)

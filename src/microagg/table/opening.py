@@ -120,10 +120,19 @@ def open_table(
     return _opened(address, known, reading, loaded)
 
 
+@dataclass(frozen=True)
+class OpenedHead:
+    """The first rows of a table; see `Head`."""
+
+    opened: Opened
+    share: float
+    left_out: Sequence[str]
+
+
 def open_head(
-    source: Any, reading: Reading, typed: Collection[str] | None, most: int
-) -> tuple[Opened, float] | None:
-    """The first rows of a large file, about so many bytes, and which share of the file they are.
+    source: Any, reading: Reading, wanted: Collection[str] | None, most: int
+) -> OpenedHead | None:
+    """The first rows of a large file, about so many bytes; wanted: columns, None for all.
 
     None for anything else, and where the first rows make no table.
     """
@@ -132,13 +141,13 @@ def open_head(
     address = os.fspath(source)
     try:
         known = format_of(address)
-        found = known.head(address, reading, typed, most)
+        found = known.head(address, reading, wanted, most)
     except (InputError, OptionError, OSError):
         return None
     if found is None:
         return None
-    loaded, share = found
-    return _opened(address, known, reading, loaded), share
+    opened = _opened(address, known, reading, found.loaded)
+    return OpenedHead(opened, found.share, found.left_out)
 
 
 def _opened(address: str, known: Format, reading: Reading, loaded: Loaded) -> Opened:

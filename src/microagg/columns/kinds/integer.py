@@ -28,7 +28,7 @@ class Integer(Numbers):
         if broken:
             raise InputError(
                 f"column {name!r} was declared integer, but {broken} of its values have a fraction "
-                "or are too large; declare it continuous"
+                f"or are too large; say kinds={{{name!r}: 'continuous'}}"
             )
         return values.astype(np.int64), given
 

@@ -21,7 +21,7 @@ from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.table.checks import check_names, check_rows, decoded, require, sha256_of
-from microagg.table.formats.format import Format, Loaded, Source, Typed
+from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
 from microagg.table.metadata import only
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
@@ -84,16 +84,14 @@ class Excel(Format):
         path = Path(address)
         return self._read(path, sha256_of(path), reading, advance)[0]
 
-    def head(
-        self, address: str, reading: Reading, typed: Typed, most: int
-    ) -> tuple[Loaded, float] | None:
+    def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
         """The first rows of a large sheet."""
         path = Path(address)
         if path.stat().st_size <= most >> 7:
             return None
         # A cell of a sheet takes about as long as a line of text.
         loaded, expected = self._read(path, "", reading, silent, most >> 8)
-        return loaded, min(1.0, loaded.table.num_rows / max(1, expected - 1))
+        return Head(loaded, min(1.0, loaded.table.num_rows / max(1, expected - 1)))
 
     def _read(
         self,

@@ -65,6 +65,18 @@ class Loaded:
 
 
 @dataclass(frozen=True)
+class Head:
+    """The first rows of a large table.
+
+    share: which part of all rows they are, about. left_out: columns that nobody asked for.
+    """
+
+    loaded: Loaded
+    share: float
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Parts:
     """A table that a format can read in parts: like `Loaded`, with a way to the records instead.
 
@@ -118,10 +130,8 @@ class Format:
         """What to call an address in print: no folders, no passwords."""
         return Path(address).name
 
-    def head(
-        self, address: str, reading: Reading, typed: Typed, most: int
-    ) -> tuple[Loaded, float] | None:
-        """The first rows of a table of more than so many bytes, and about which share they are."""
+    def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
+        """The first rows of a table of more than so many bytes. wanted: columns, None for all."""
         return None
 
     def file_of(self, address: str) -> Path | None:

@@ -15,7 +15,7 @@ from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import check_names, check_rows, decoded, sha256_of
-from microagg.table.formats.format import Format, Loaded, Source, Typed
+from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
 
 _DATE = r"^\d{4}-\d\d-\d\d$"
 _SAID_AS_TEXT = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_time)
@@ -53,9 +53,7 @@ class JsonLines(Format):
         path = Path(address)
         return _loaded(path, path.open("rb"), sha256_of(path), advance)
 
-    def head(
-        self, address: str, reading: Reading, typed: Typed, most: int
-    ) -> tuple[Loaded, float] | None:
+    def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
         """The whole lines among the first bytes of a large file."""
         # Lines take longer to understand than those of other text files.
         path, most = Path(address), most >> 1
@@ -64,7 +62,7 @@ class JsonLines(Format):
             return None
         with path.open("rb") as stream:
             lines = stream.read(most).rpartition(b"\n")[0] + b"\n"
-        return _loaded(path, BytesIO(lines), "", silent), len(lines) / size
+        return Head(_loaded(path, BytesIO(lines), "", silent), len(lines) / size)
 
     def write(self, table: pa.Table, path: Path, layout: None) -> None:
         """Write a line for each record, missing values as null; equal tables give equal bytes."""

@@ -25,7 +25,7 @@ from microagg.table.formats.arrow.files import (
     schema_alike,
     without_views,
 )
-from microagg.table.formats.format import Format, Loaded, Parts, Put, Source, Typed, spelt_out
+from microagg.table.formats.format import Format, Head, Loaded, Parts, Put, Source, Typed, spelt_out
 from microagg.table.metadata import released_schema
 
 # As many as a row group of a Parquet file usually has.
@@ -85,23 +85,26 @@ class Arrow(Format):
         table = pa.Table.from_batches(batches)
         return Loaded(table, parts.layout, parts.sha256, parts.notes)
 
-    def head(
-        self, address: str, reading: Reading, typed: Typed, most: int
-    ) -> tuple[Loaded, float] | None:
+    def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
         """The first rows of a large file, or of a folder."""
         files = [self._outline(file) for file in self.files_of(Path(address))]
         if sum(file.size for file in files) <= most:
             return None
         layout, batches, size = files[0].layout, [], 0
+        names = layout.schema.names
+        # Who asks for a column that is not there is told so by those who look for it.
+        asked = names if wanted is None or not {*wanted} <= {*names} else wanted
+        schema = pa.schema([layout.schema.field(name) for name in asked], layout.schema.metadata)
         # Not more than about what is wanted at a time, however many columns there are.
-        rows = max(_FEWEST_ROWS, min(_ROWS >> 4, most // (8 * len(layout.schema))))
-        for batch in self._read(files[0], layout.schema.names, rows):
-            batches.append(batch.select(layout.schema.names).cast(layout.schema))
+        rows = max(_FEWEST_ROWS, min(_ROWS >> 4, most // (8 * len(asked))))
+        for batch in self._read(files[0], list(asked), rows):
+            batches.append(batch.select(list(asked)).cast(schema))
             size += batch.nbytes
             if size > most:
                 break
-        table = pa.Table.from_batches(batches, layout.schema)
-        return Loaded(table, layout, "", []), table.num_rows / sum(file.rows for file in files)
+        table = pa.Table.from_batches(batches, schema)
+        share = table.num_rows / sum(file.rows for file in files)
+        return Head(Loaded(table, layout, ""), share, [name for name in names if name not in asked])
 
     def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
         """Write the table so that reading it gives equal types and values.

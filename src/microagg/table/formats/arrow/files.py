@@ -54,13 +54,14 @@ def kind_inside(path: Path) -> str:
 
 def without_views(schema: pa.Schema) -> pa.Schema:
     """The same columns without views and runs, which few functions know."""
-    for place, field in enumerate(schema):
+    fields = []
+    for field in schema:
         kind = changed(field, without_run).type
         if pa.types.is_dictionary(kind):
             values = _VIEWS.get(kind.value_type, kind.value_type)
             kind = pa.dictionary(kind.index_type, values, kind.ordered)
-        schema = schema.set(place, field.with_type(_VIEWS.get(kind, kind)))
-    return schema
+        fields.append(field.with_type(_VIEWS.get(kind, kind)))
+    return pa.schema(fields, schema.metadata)
 
 
 def codec_for(layout: Layout | None) -> str:

@@ -27,6 +27,7 @@ from microagg.table.formats.csv.text import as_texts, open_writer
 from microagg.table.formats.format import (
     STANDARD_STREAM,
     Format,
+    Head,
     Loaded,
     Parts,
     Piped,
@@ -66,17 +67,15 @@ class Csv(Format):
         """Files of these suffixes, and what comes through standard input and output."""
         return address == STANDARD_STREAM or super().holds(address)
 
-    def head(
-        self, address: str, reading: Reading, typed: Typed, most: int
-    ) -> tuple[Loaded, float] | None:
+    def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
         """The whole lines among the first bytes of a large file."""
         path = Path(address)
         first, share = first_bytes(path, most)
         if share == 1.0:
             return None
         lines = first.rpartition(b"\n")[0] + b"\n"
-        loaded = self.read(Piped(lines, path.name), reading, typed)
-        return loaded, share * len(lines) / len(first)
+        loaded = self.read(Piped(lines, path.name), reading, wanted)
+        return Head(loaded, share * len(lines) / len(first))
 
     def shown(self, address: str) -> str:
         """The name of the file."""

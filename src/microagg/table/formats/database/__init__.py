@@ -16,7 +16,7 @@ from microagg.table.checks import cast_like, check_names, check_rows, fingerprin
 from microagg.table.formats.database.address import Address, quoted
 from microagg.table.formats.database.postgresql import Postgresql
 from microagg.table.formats.database.sqlite import Sqlite
-from microagg.table.formats.format import Format, Loaded, Source, Typed
+from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
 
 # The tables that something is read from, each by what it is called nowhere else; None if the
 # database does not tell.
@@ -72,9 +72,7 @@ class Database(Format):
         advance(1.0)
         return Loaded(table, tables, fingerprint(table))
 
-    def head(
-        self, address: str, reading: Reading, typed: Typed, most: int
-    ) -> tuple[Loaded, float] | None:
+    def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
         """The first rows of a large table; of the answer to a query, all of it is needed."""
         if reading.query is not None:
             return None
@@ -86,7 +84,8 @@ class Database(Format):
             if rows <= enough:
                 return None
             table = base.ask(f"{query} LIMIT {enough}")
-            return Loaded(table, base.touched(), ""), table.num_rows / max(rows, table.num_rows)
+            share = table.num_rows / max(rows, table.num_rows)
+            return Head(Loaded(table, base.touched(), ""), share)
 
     def layout_of_file(self, layout: Any) -> Any:
         """All of it: the names of tables."""

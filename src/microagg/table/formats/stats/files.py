@@ -16,7 +16,7 @@ from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.table.checks import Column, check_names, check_rows, decoded, require, sha256_of
-from microagg.table.formats.format import Format, Loaded, Source, Typed
+from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
 from microagg.table.formats.stats.layout import (
     DOUBLE_TAGS,
     EXACT,
@@ -82,15 +82,13 @@ class Stats(Format):
         path = Path(address)
         return self._read(path, sha256_of(path), reading, advance)[0]
 
-    def head(
-        self, address: str, reading: Reading, typed: Typed, most: int
-    ) -> tuple[Loaded, float] | None:
+    def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
         """The first rows of a large file."""
         path = Path(address)
         if path.stat().st_size <= most:
             return None
         loaded, rows = self._read(path, "", reading, silent, most)
-        return loaded, loaded.table.num_rows / max(1, rows, loaded.table.num_rows)
+        return Head(loaded, loaded.table.num_rows / max(1, rows, loaded.table.num_rows))
 
     def _read(
         self,

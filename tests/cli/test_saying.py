@@ -1,0 +1,22 @@
+"""How results are said, in terminals that are narrow."""
+
+from microagg.cli.saying import listed_files, say_table
+
+
+def test_no_word_of_a_table_is_cut(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = "How far the distribution of a column of numbers moved where it moved most. " * 3
+    rows = [
+        ("Kolmogorov-Smirnov distance", "1.03 %", words),
+        ("Correlation change", "not measured", words),
+    ]
+    say_table(("figure", "value", "what it says"), rows, right=("value",), whole=("value",))
+    said = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in said.splitlines())
+    assert "Kolmogorov-Smirnov" in said
+    assert {*words.split()} <= {*said.split()}
+
+
+def test_files_that_are_not_for_publication_are_named():
+    lines = listed_files({"release": "r.csv", "record": "r.json"}, ["record"])
+    assert lines == ["  release     r.csv", "  record      r.json (not for publication)"]
