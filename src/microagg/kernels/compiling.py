@@ -20,12 +20,27 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import event, types
 
 from microagg.kernels.watching import is_watched
 
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^ *from (microagg[.\w]*) import (\([^)]*\)|.*)", re.MULTILINE)
+
+
+class Inner:
+    """A kernel that only kernels call: without the doors for Python, which take long to compile
+    where many arrays come in."""
+
+    def __init__(self, compiled: Any) -> None:
+        self.compiled = compiled  # for the type holds on to it by a thread
+        self._numba_type_ = types.Dispatcher(compiled)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """A kernel that only kernels call."""
+    compiled = kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return compiled if numba.config.DISABLE_JIT else Inner(compiled)
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -142,7 +157,7 @@ def _imports_of(path: Path) -> list[tuple[Path, list[str]]]:
 
 @cache
 def _has_kernels(path: Path) -> bool:
-    return path == Path(__file__) or b"import kernel" in path.read_bytes()
+    return path == Path(__file__) or b"microagg.kernels.compiling import" in path.read_bytes()
 
 
 def seconds_compiling() -> float:
