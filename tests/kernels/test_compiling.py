@@ -136,14 +136,26 @@ def test_what_others_can_write_is_never_loaded(tmp_path, monkeypatch, caplog, wa
         assert list(kept.glob("*.nbc"))
 
 
+def test_an_inner_kernel_is_for_kernels():
+    one_more = compiling.inner(lambda x: x + 1)
+    twice = compiling.kernel(lambda x: 2 * one_more(x))
+    assert twice(3) == 8
+    with pytest.raises(TypeError, match="not callable"):
+        one_more(3)
+
+
 def kernels_of_the_package():
     """Every kernel there is, with the file it stands in."""
     for path in sorted(compiling._PACKAGE.rglob("*.py")):
-        if b"import kernel" in path.read_bytes():
+        if re.search(rb"import (inner, )?kernel", path.read_bytes()):
             name = ".".join(path.relative_to(compiling._PACKAGE.parent).with_suffix("").parts)
-            for found in vars(importlib.import_module(name)).values():
+            for found in map(dispatcher_of, vars(importlib.import_module(name)).values()):
                 if isinstance(found, Dispatcher) and found.py_func.__module__ == name:
                     yield path, found
+
+
+def dispatcher_of(found):
+    return found.compiled if isinstance(found, compiling.Inner) else found
 
 
 def defines(path, name):
@@ -158,7 +170,7 @@ def test_every_kernel_carries_the_stamp_of_all_that_it_calls():
         assert stored is None or stored._source_stamp == compiling._stamp_of(path)
         reached = compiling._reached_from(path)
         for name in found.py_func.__code__.co_names:
-            used = found.py_func.__globals__.get(name)
+            used = dispatcher_of(found.py_func.__globals__.get(name))
             if isinstance(used, Dispatcher):
                 assert Path(used.py_func.__code__.co_filename) in reached, (path, name)
                 calls += 1
