@@ -113,7 +113,7 @@ def test_demands_on_confidential_columns_are_kept_and_told(guest, table):
     keys = {f"diversity:{names.index('diagnosis')}": "2", f"closeness:{names.index('cost')}": "0.5"}
     said = guest.live("/promise", {"k": "4", **keys})
     assert "--diversity diagnosis=2 --closeness cost=0.5" in said["command"]
-    guest.post("/protect", keys)
+    guest.post("/protect", {"method": "mdav", **keys})
     job = guest.wait()
     assert job.status == "done", job.problem
     run = guest.desk.state.runs[-1]
