@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from microagg.measure.anonymity import Disclosure, WithinClasses
 
-# Groups of so many different values, or more, are counted together; and distances in so many bins.
-MOST_VALUES, BINS = 50, 50
+# Groups of so many different values, or more, are counted together; and distances in so many bins,
+# whose borders are what is mostly asked for.
+MOST_VALUES, BINS = 50, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +73,7 @@ class Exposure:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """From what `to_dict` gave."""
-        distinct, distance = (
-            np.array(plain[name], np.int64) for name in ("distinct", "distance")
-        )  # fmt: skip
+        distinct, distance = (np.array(plain[name], np.int64) for name in ("distinct", "distance"))
         return cls(distinct, distance, plain["gaps"])
 
 
