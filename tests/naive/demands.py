@@ -2,6 +2,8 @@
 
 import math
 from collections import Counter
+from functools import cache
+from itertools import combinations
 
 
 def distinct(values):
@@ -51,29 +53,28 @@ def apart(ranks, counts):
     return sum(abs(own[rank] / len(ranks) - count / n) for rank, count in enumerate(counts)) / 2
 
 
-def partitions(items):
-    """Every way to divide a list."""
-    if not items:
-        yield []
-        return
-    for rest in partitions(items[1:]):
-        for place, group in enumerate(rest):
-            yield [*rest[:place], [items[0], *group], *rest[place + 1 :]]
-        yield [[items[0]], *rest]
-
-
 def least_loss(points, k, keeps):
-    """The least SSE of all partitions into groups of k or more that keep what is demanded."""
-    known = {}
+    """The least SSE of all partitions into groups of k or more that keep what is demanded: of those
+    with each group that the first record left may be in, the best of the rest."""
 
+    @cache
     def loss(group):
-        key = tuple(group)
-        if key not in known:
-            if len(group) < k or not keeps(group):
-                known[key] = math.inf
-            else:
-                inside = points[list(group)]
-                known[key] = float(((inside - inside.mean(axis=0)) ** 2).sum())
-        return known[key]
+        if not keeps(group):
+            return math.inf
+        inside = points[list(group)]
+        return float(((inside - inside.mean(axis=0)) ** 2).sum())
 
-    return min(sum(map(loss, each)) for each in partitions(list(range(len(points)))))
+    @cache
+    def least(left):
+        if not left:
+            return 0.0
+        found = math.inf
+        for size in range(k - 1, len(left)):
+            for others in combinations(left[1:], size):
+                own = loss((left[0], *others))
+                if own < found:
+                    rest = tuple(item for item in left[1:] if item not in others)
+                    found = min(found, own + least(rest))
+        return found
+
+    return least(tuple(range(len(points))))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import microagg
 from microagg.base.errors import InputError, MicroaggError, PromiseError
@@ -144,6 +145,15 @@ def test_what_cannot_be_kept_is_said_in_one_sentence(settings, words):
     with pytest.raises(MicroaggError, match=words) as failure:
         protected(table.append_column("ill2", pa.array(skewed)), **settings)
     assert "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_it_is_said_that_no_value_counts_as_one(tmp_path, engine):
+    path = tmp_path / "people.parquet"
+    parquet.write_table(people(), path)
+    with protected(path, diversity={"ill": 2}, closeness={"income": 0.4}, engine=engine) as release:
+        (note,) = [each for each in release.record.notes if "one value more" in each]
+    assert note.startswith("Some records have no value of income:")
 
 
 def test_a_list_cannot_be_demanded():

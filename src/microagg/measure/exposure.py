@@ -1,7 +1,7 @@
 """How many groups have how many values of a confidential column, and how far they are from all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,25 +9,29 @@ from numpy.typing import NDArray
 
 from microagg.measure.anonymity import Disclosure, WithinClasses
 
-# Groups of so many different values, or more, are counted together; and distances in so many bins.
-MOST_VALUES, BINS = 50, 50
+# Groups of so many different values, or more, are counted together; and distances in so many bins,
+# whose borders are what is mostly asked for.
+MOST_VALUES, BINS = 50, 100
 
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
     """Counts of groups: few numbers, however many groups there are.
 
-    distinct: by the number of different values; distance: by bins from 0 to 1.
+    distinct: by the number of different values; distance: by bins from 0 to 1. gaps: whether some
+    records have no value, which counts as a value of its own.
     """
 
     distinct: NDArray[np.int64]
     distance: NDArray[np.int64]
+    gaps: bool = False
 
     @classmethod
     def of(cls, within: WithinClasses) -> Self:
         """Of some whole groups."""
         distances = np.round(within.distance(), 6)
-        return cls._counted(within.distinct(), distances, np.ones(within.sizes.size, np.int64))
+        found = cls._counted(within.distinct(), distances, np.ones(within.sizes.size, np.int64))
+        return replace(found, gaps=within.among_all.gaps)
 
     @classmethod
     def of_classes(cls, disclosed: Disclosure) -> Self:
@@ -52,16 +56,25 @@ class Exposure:
 
     def merge(self, other: Self) -> Self:
         """With other groups."""
-        return type(self)(self.distinct + other.distinct, self.distance + other.distance)
+        return type(self)(
+            self.distinct + other.distinct,
+            self.distance + other.distance,
+            self.gaps or other.gaps,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"distinct": self.distinct.tolist(), "distance": self.distance.tolist()}
+        return {
+            "distinct": self.distinct.tolist(),
+            "distance": self.distance.tolist(),
+            "gaps": self.gaps,
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """From what `to_dict` gave."""
-        return cls(np.array(plain["distinct"], np.int64), np.array(plain["distance"], np.int64))
+        distinct, distance = (np.array(plain[name], np.int64) for name in ("distinct", "distance"))
+        return cls(distinct, distance, plain["gaps"])
 
 
 def merged(one: dict[str, Exposure], other: Mapping[str, Exposure]) -> dict[str, Exposure]:

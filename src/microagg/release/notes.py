@@ -45,6 +45,12 @@ def notes_on(plan: Plan, profile: Profile, sample: pa.Table, origin: Origin) -> 
                 "an identifier instead."
             )
     notes += _notes_on_values(plan, profile, origin)
+    gaps = [name for name, exposure in profile.exposures.items() if exposure.gaps]
+    if gaps:
+        notes.append(
+            f"Some records have no value of {' and '.join(gaps)}: in what is demanded of classes "
+            "that counts as one value more."
+        )
     if recipe.weights is not None and any(coding.has_gaps for coding in plan.codings):
         notes.append(
             "Groups publish a value for all their records, also for those that had none, so "

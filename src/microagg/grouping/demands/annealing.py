@@ -23,15 +23,17 @@ import math
 import numpy as np
 
 from microagg.grouping.demands.floor import (
-    carry,
-    exchange,
+    BEGIN,
+    NOBODY,
     fits,
+    price_of,
     settle,
     short_if,
-    short_of,
-    square_of,
+    trade,
 )
-from microagg.kernels.compiling import kernel
+from microagg.grouping.demands.judging import judge
+from microagg.grouping.refine.annealing import stir
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.group_passes import scatter_of
 
 # So often the temperature falls.
@@ -44,7 +46,7 @@ def anneal(floor, rules, units, free, vacant, k, steps, hot, cold, penalty, odds
 
     free: slots of groups there are not, `vacant` of them. odds: of 256, how often a unit meets a
     near one, one near it by value, or else anybody; and how many steps there are for one that
-    changes whole groups. Returns how far the SSE has risen, as it was counted.
+    changes whole groups.
     """
     n, most = floor.group.size, floor.members.shape[1]
     near, group, counts, members = floor.near, floor.group, floor.counts, floor.members
@@ -52,49 +54,26 @@ def anneal(floor, rules, units, free, vacant, k, steps, hot, cold, penalty, odds
     state = np.uint64(seed)
     low = np.uint64(0xFFFFFFFF)
     half = np.uint64(0xFFFF)
-    rise = 0.0
     chunk = max(1, -(-steps // _PASSES))
     temperature = hot
     for step in range(steps):
         if step % chunk == 0:
             temperature = hot + (cold - hot) * (step // chunk) / _PASSES
-        state = _stir(state)
+        state = stir(state)
         x = np.int64(((state & low) * np.uint64(n)) >> np.uint64(32))
         more = state >> np.uint64(32)
         limit = temperature * allowed[np.int64((more >> np.uint64(16)) & np.uint64(4095))]
         one = np.int64(group[x])
-        state = _stir(state)
+        state = stir(state)
         lot = state >> np.uint64(32)
         if one < 0:
             continue
         if step % odds[2] == 0:
-            kind = more & np.uint64(3)
+            kind = np.int64(more & np.uint64(3))
             y = np.int64(near[x, np.int64((lot * np.uint64(near.shape[1])) >> np.uint64(32))])
-            if kind == 0:
-                if vacant > 0 and counts[one] >= 2 * k:
-                    cost = _split(floor, rules, units, x, free[vacant - 1], k, limit, penalty)
-                    if cost < math.inf:
-                        vacant -= 1
-                        rise += cost
-            elif kind == 1:
-                if y >= 0 and group[y] >= 0 and group[y] != one:
-                    cost = _merge(floor, rules, units, one, np.int64(group[y]), limit, penalty)
-                    if cost < math.inf:
-                        free[vacant] = one
-                        vacant += 1
-                        rise += cost
-            elif kind == 2:
-                if vacant > 0 and counts[one] > k:
-                    cost = _found(floor, rules, units, x, free[vacant - 1], k, limit, penalty)
-                    if cost < math.inf:
-                        vacant -= 1
-                        rise += cost
-            else:
-                cost = _dissolve(floor, rules, units, one, limit, penalty)
-                if cost < math.inf:
-                    free[vacant] = one
-                    vacant += 1
-                    rise += cost
+            vacant += _change_groups(
+                floor, rules, units, free, vacant, k, kind, x, y, limit, penalty
+            )
             continue
         turn = np.int64(more & np.uint64(255))
         if turn < odds[0]:
@@ -105,7 +84,7 @@ def anneal(floor, rules, units, free, vacant, k, steps, hot, cold, penalty, odds
             column = np.int64(state & np.uint64(1023)) % columns
             away = np.int64(lot & np.uint64(31)) - 16
             place = floor.in_rank[column, x] + away
-            y = np.int64(floor.by_rank[column, place]) if 0 <= place < n else np.int64(-1)
+            y = np.int64(floor.by_rank[column, place]) if 0 <= place < n else NOBODY
         else:
             y = np.int64((lot * np.uint64(n)) >> np.uint64(32))
         if y < 0 or group[y] < 0 or group[y] == one:
@@ -113,95 +92,110 @@ def anneal(floor, rules, units, free, vacant, k, steps, hot, cold, penalty, odds
         other = np.int64(group[y])
         draw = np.int64((more >> np.uint64(8)) & np.uint64(7))
         if counts[one] > k and counts[other] < most and draw < 4:
-            cost = _relocate(floor, rules, units, x, other, limit, penalty)
-        else:
-            if turn < odds[0] and draw & 1 == 0:
-                y = np.int64(members[other, np.int64(state & np.uint64(1023)) % counts[other]])
-            cost = _swap(floor, rules, units, x, y, limit, penalty)
-        if cost < math.inf:
-            rise += cost
-    return rise
+            y = NOBODY
+        elif turn < odds[0] and draw & 1 == 0:
+            y = np.int64(members[other, np.int64(state & np.uint64(1023)) % counts[other]])
+        _try_trade(floor, rules, units, other, one, y, x, limit, penalty)
 
 
-@kernel(inline="always")
-def _stir(state):
-    """The next of Marsaglia's random numbers (xorshift)."""
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    return state ^ (state << np.uint64(17))
-
-
-@kernel
-def _relocate(floor, rules, units, x, other, limit, penalty):
-    """Let a unit leave its group for another; what that costs, infinite if it is not done."""
-    one = np.int64(floor.group[x])
-    size, other_size = floor.counts[one], floor.counts[other]
-    leaving = joining = 0.0
-    for a in range(floor.points.shape[1]):
-        away = floor.points[x, a] - floor.centres[one, a]
-        leaving += away * away
-        away = floor.points[x, a] - floor.centres[other, a]
-        joining += away * away
-    cost = joining * (other_size / (other_size + 1.0))
-    if size > 1:
-        cost -= leaving * (size / (size - 1.0))
-    bound = floor.short[one] + floor.short[other] + (limit - cost) / penalty
-    if bound < 0.0 or (cost >= limit and bound <= 0.0) or not fits(floor, units, other, -1, x):
-        return math.inf
-    short = 0.0
-    if size > 1:
-        short = short_if(floor, rules, units, one, x, np.int64(-1), bound)
-    if short > bound:
-        return math.inf
-    other_short = short_if(floor, rules, units, other, np.int64(-1), x, bound - short)
-    if short + other_short > bound:
-        return math.inf
-    exchange(floor, units, one, np.int64(floor.seat[x]), x, np.int64(-1))
-    exchange(floor, units, other, other_size, np.int64(-1), x)
-    floor.short[one], floor.short[other] = short, other_short
-    return cost
-
-
-@kernel
-def _swap(floor, rules, units, x, y, limit, penalty):
-    """Let two units change places; what that costs, infinite if it is not done."""
-    one, other = np.int64(floor.group[x]), np.int64(floor.group[y])
-    both = 1.0 / floor.counts[one] + 1.0 / floor.counts[other]
-    cost = 0.0
-    for a in range(floor.points.shape[1]):
-        away = floor.points[y, a] - floor.points[x, a]
-        cost += away * (2.0 * (floor.centres[other, a] - floor.centres[one, a]) - both * away)
-    bound = floor.short[one] + floor.short[other] + (limit - cost) / penalty
+@inner
+def _try_trade(floor, rules, units, slot, other, out, into, limit, penalty):
+    """Let the unit `into` of another group come to one, and `out` go there, -1 for nobody, if that
+    pays."""
+    short = floor.short
+    cost = price_of(floor.points, floor.centres, floor.counts, slot, other, out, into)
+    bound = short[slot] + short[other] + (limit - cost) / penalty
     if bound < 0.0 or (cost >= limit and bound <= 0.0):
-        return math.inf
-    if not (fits(floor, units, one, x, y) and fits(floor, units, other, y, x)):
-        return math.inf
-    short = short_if(floor, rules, units, one, x, y, bound)
-    if short > bound:
-        return math.inf
-    other_short = short_if(floor, rules, units, other, y, x, bound - short)
+        return
+    records, room, starts = floor.records, floor.lines.shape[2], units.starts
+    if not fits(records, room, starts, slot, out, into):
+        return
+    if out >= 0 and not fits(records, room, starts, other, into, out):
+        return
+    other_short = short_if(floor, rules, units, other, into, out, bound)
+    if other_short > bound:
+        return
+    own_short = short_if(floor, rules, units, slot, out, into, bound - other_short)
+    if other_short + own_short > bound:
+        return
+    trade(floor, units, slot, out, into)
+    short[slot], short[other] = own_short, other_short
+
+
+@inner
+def _change_groups(floor, rules, units, free, vacant, k, kind, x, y, limit, penalty):
+    """Change whole groups near x and y, if that pays; by how many more slots are free then."""
+    group, counts = floor.group, floor.counts
+    one = np.int64(group[x])
+    if kind >= 2:
+        if kind == 2 and vacant > 0 and counts[one] > k:
+            return -_found(floor, rules, units, x, free[vacant - 1], k, limit, penalty)
+        if kind == 3 and _dissolve(floor, rules, units, one, limit, penalty):
+            free[vacant] = one
+            return 1
+        return 0
+    # Of two groups that become one the first has no units in the end.
+    into = other = one
+    size, own, cost = BEGIN, BEGIN, 0.0
+    if kind == 0 and vacant > 0 and counts[one] >= 2 * k:
+        other = free[vacant - 1]
+        size, own, cost = _halve(floor, x)
+    elif kind == 1 and y >= 0 and group[y] >= 0 and group[y] != one:
+        into = np.int64(group[y])
+        size, own, cost = _unite(floor, one, into)
+    if into == other or size > floor.members.shape[1]:
+        return 0
+    if own == size and floor.records[one] + floor.records[into] > floor.lines.shape[2]:
+        return 0
+    bound = floor.short[into] + floor.short[other] + (limit - cost) / penalty
+    if bound < 0.0 or (cost >= limit and bound <= 0.0):
+        return 0
+    short = judge(rules, units, floor.crew, BEGIN, own, floor.room)
+    other_short = 0.0
+    if own < size and short <= bound:
+        other_short = judge(rules, units, floor.crew, own, size, floor.room)
     if short + other_short > bound:
-        return math.inf
-    seat, other_seat = np.int64(floor.seat[x]), np.int64(floor.seat[y])
-    exchange(floor, units, one, seat, x, y)
-    exchange(floor, units, other, other_seat, y, x)
-    floor.short[one], floor.short[other] = short, other_short
-    return cost
+        return 0
+    settle(floor, units, into, BEGIN, own)
+    settle(floor, units, other, own, size)
+    floor.short[into], floor.short[other] = short, other_short
+    if own == size:
+        free[vacant] = one
+        return 1
+    return -1
 
 
-@kernel
-def _split(floor, rules, units, x, slot, k, limit, penalty):
-    """Divide the group of x; what that costs, infinite if it is not done.
+@inner
+def _unite(floor, one, other):
+    """The units of two groups as a crew: how many, twice, and what it costs to have them in one."""
+    size, other_size, centres = floor.counts[one], floor.counts[other], floor.centres
+    total = size + other_size
+    if total <= floor.members.shape[1]:
+        for i in range(size):
+            floor.crew[i] = floor.members[one, i]
+        for i in range(other_size):
+            floor.crew[size + i] = floor.members[other, i]
+    square = 0.0
+    for a in range(centres.shape[1]):
+        away = centres[one, a] - centres[other, a]
+        square += away * away
+    return total, total, square * size * other_size / total
+
+
+@inner
+def _halve(floor, x):
+    """The units of the group of x as a crew in two halves: how many, in the first, and what it
+    costs to part them.
 
     The two sides are drawn to x and to the member farthest from it. Of two members that follow each
     other by value, or as they are seated where nothing is demanded of values, each side gets one.
     """
     one = np.int64(floor.group[x])
-    size, crew = floor.counts[one], floor.crew
+    size, crew, points = floor.counts[one], floor.crew, floor.points
     far, farthest = x, -1.0
     for i in range(size):
         unit = floor.members[one, i]
-        square = square_of(floor, unit, x)
+        square = _square(points, unit, x)
         if square > farthest:
             far, farthest = np.int64(unit), square
         at = i
@@ -211,17 +205,17 @@ def _split(floor, rules, units, x, slot, k, limit, penalty):
                 crew[at] = crew[at - 1]
                 at -= 1
         crew[at] = unit
-    before = scatter_of(floor.points, crew, 0, size)
+    before = scatter_of(points, crew, BEGIN, size)
     # The second half is put behind the room for all, and brought up to the first in the end.
-    own = there = 0
+    own = there = BEGIN
     for i in range(0, size, 2):
         if i + 1 == size:
             crew[own] = crew[i]
             own += 1
             break
         u, v = crew[i], crew[i + 1]
-        straight = square_of(floor, u, x) + square_of(floor, v, far)
-        if square_of(floor, u, far) + square_of(floor, v, x) < straight:
+        straight = _square(points, u, x) + _square(points, v, far)
+        if _square(points, u, far) + _square(points, v, x) < straight:
             u, v = v, u
         crew[own] = u
         crew[size + there] = v
@@ -229,61 +223,28 @@ def _split(floor, rules, units, x, slot, k, limit, penalty):
         there += 1
     for i in range(there):
         crew[own + i] = crew[size + i]
-    cost = (
-        scatter_of(floor.points, crew, 0, own) + scatter_of(floor.points, crew, own, size) - before
-    )
-    bound = floor.short[one] + (limit - cost) / penalty
-    if bound < 0.0 or (cost >= limit and bound <= 0.0) or there < k:
-        return math.inf
-    short = short_of(floor, rules, units, 0, own)
-    if short > bound:
-        return math.inf
-    other_short = short_of(floor, rules, units, own, size)
-    if short + other_short > bound:
-        return math.inf
-    settle(floor, units, one, 0, own)
-    settle(floor, units, slot, own, size)
-    floor.short[one], floor.short[slot] = short, other_short
-    return cost
+    cost = scatter_of(points, crew, BEGIN, own) + scatter_of(points, crew, own, size) - before
+    return size, own, cost
 
 
-@kernel
-def _merge(floor, rules, units, one, other, limit, penalty):
-    """Make one group join another; what that costs, infinite if it is not done."""
-    size, other_size = floor.counts[one], floor.counts[other]
+@inner
+def _square(points, u, v):
+    """The squared distance of two units."""
     square = 0.0
-    for a in range(floor.points.shape[1]):
-        away = floor.centres[one, a] - floor.centres[other, a]
+    for a in range(points.shape[1]):
+        away = points[u, a] - points[v, a]
         square += away * away
-    cost = square * size * other_size / (size + other_size)
-    bound = floor.short[one] + floor.short[other] + (limit - cost) / penalty
-    if size + other_size > floor.members.shape[1]:
-        return math.inf
-    if floor.records[one] + floor.records[other] > floor.lines.shape[2]:
-        return math.inf
-    if bound < 0.0 or (cost >= limit and bound <= 0.0):
-        return math.inf
-    for i in range(size):
-        floor.crew[i] = floor.members[one, i]
-    for i in range(other_size):
-        floor.crew[size + i] = floor.members[other, i]
-    short = short_of(floor, rules, units, 0, size + other_size)
-    if short > bound:
-        return math.inf
-    settle(floor, units, other, 0, size + other_size)
-    floor.counts[one] = floor.records[one] = 0
-    floor.short[one], floor.short[other] = 0.0, short
-    return cost
+    return square
 
 
-@kernel
+@inner
 def _found(floor, rules, units, x, slot, k, limit, penalty):
-    """A new group of k around x; what that costs, infinite if it is not done.
+    """A new group of k around x, if that pays; 1 if it is done.
 
     Its units are the nearest to x that their groups can spare, no two from the same of k parts of
     the region in the order of a confidential column.
     """
-    n, crew = floor.group.size, floor.crew
+    n, crew, group, counts = floor.group.size, floor.crew, floor.group, floor.counts
     crew[0] = x
     size = 1
     for i in range(floor.near.shape[1]):
@@ -291,99 +252,109 @@ def _found(floor, rules, units, x, slot, k, limit, penalty):
         if size == k or y < 0:
             break
         spared = 0
-        fresh = floor.group[y] >= 0
+        fresh = group[y] >= 0
         for j in range(size):
-            spared += floor.group[crew[j]] == floor.group[y]
+            spared += group[crew[j]] == group[y]
             if floor.in_rank.shape[0] > 0:
                 part = floor.in_rank[0, y] * k // n
                 fresh = fresh and part != floor.in_rank[0, crew[j]] * k // n
-        if fresh and floor.counts[floor.group[y]] - spared > k:
+        if fresh and counts[group[y]] - spared > k:
             crew[size] = y
             size += 1
     if size < k:
-        return math.inf
-    short = short_of(floor, rules, units, 0, size)
+        return 0
+    short = judge(rules, units, crew, BEGIN, k, floor.room)
     if short > max(0.0, limit / penalty):
-        return math.inf
-    movers = crew[:k].copy()
-    homes = np.empty(k, np.int64)
-    shorts = np.empty(k)
+        return 0
+    most = floor.members.shape[1]
+    # Behind what judging works in.
+    movers, homes = crew[most + 2 :], crew[2 * most + 3 :]
+    for i in range(k):
+        movers[i] = crew[i]
+        homes[i] = group[crew[i]]
     cost = 0.0
     for i in range(k):
-        homes[i] = floor.group[movers[i]]
-        shorts[i] = floor.short[homes[i]]
-        cost += carry(floor, units, np.int64(movers[i]), slot)
+        mover, home = np.int64(movers[i]), np.int64(homes[i])
+        cost += price_of(floor.points, floor.centres, counts, slot, home, NOBODY, mover)
+        trade(floor, units, slot, NOBODY, mover)
     bound = (limit - cost) / penalty - short
-    for i in range(k):
-        if bound < 0.0 or cost >= limit:
-            break
-        now = short_if(floor, rules, units, homes[i], np.int64(-1), np.int64(-1), math.inf)
-        bound -= now - floor.short[homes[i]]
-        floor.short[homes[i]] = now
+    judged = 0
+    while judged < k and bound >= 0.0 and cost < limit:
+        home = np.int64(homes[judged])
+        now = short_if(floor, rules, units, home, NOBODY, NOBODY, math.inf)
+        bound -= now - floor.short[home]
+        floor.short[home] = now
+        judged += 1
     if bound >= 0.0 and cost < limit:
         floor.short[slot] = short
-        return cost
+        return 1
     for i in range(k - 1, -1, -1):
-        carry(floor, units, np.int64(movers[i]), homes[i])
-        floor.short[homes[i]] = shorts[i]
-    return math.inf
+        trade(floor, units, np.int64(homes[i]), NOBODY, np.int64(movers[i]))
+    for i in range(judged):
+        home = np.int64(homes[i])
+        floor.short[home] = short_if(floor, rules, units, home, NOBODY, NOBODY, math.inf)
+    return 0
 
 
-@kernel
+@inner
 def _dissolve(floor, rules, units, slot, limit, penalty):
     """Each unit of a group joins the group of a near one where it costs least, of those that are
-    no farther from their demands for it; what that costs, infinite if it is not done."""
-    size = floor.counts[slot]
-    movers = floor.members[slot, :size].copy()
+    no farther from their demands for it, if that pays; whether it is done."""
+    points, centres, counts, group = floor.points, floor.centres, floor.counts, floor.group
+    size, most = counts[slot], floor.members.shape[1]
+    movers = floor.crew[most + 2 :]
+    for i in range(size):
+        movers[i] = floor.members[slot, i]
     cost = 0.0
     moved = 0
     allowance = limit + penalty * floor.short[slot]
-    for x in movers:
-        best, target, after = math.inf, np.int64(-1), 0.0
+    while moved < size:
+        x = np.int64(movers[moved])
+        best, target, after = math.inf, NOBODY, 0.0
         for i in range(floor.near.shape[1]):
             y = floor.near[x, i]
-            if y < 0 or floor.group[y] < 0:
+            if y < 0 or group[y] < 0:
                 continue
-            other = np.int64(floor.group[y])
-            if other in (slot, target) or floor.counts[other] >= floor.members.shape[1]:
+            other = np.int64(group[y])
+            if other == slot or counts[other] >= most:
                 continue
-            share = floor.counts[other] / (floor.counts[other] + 1.0)
             square = 0.0
-            for a in range(floor.points.shape[1]):
-                away = floor.points[x, a] - floor.centres[other, a]
+            for a in range(points.shape[1]):
+                away = points[x, a] - centres[other, a]
                 square += away * away
-            if square * share >= best or not fits(floor, units, other, -1, np.int64(x)):
+            square *= counts[other] / (counts[other] + 1.0)
+            if square >= best:
                 continue
-            bound = floor.short[other]
-            short = short_if(floor, rules, units, other, np.int64(-1), np.int64(x), bound)
-            if short <= bound:
-                best, target, after = square * share, other, short
+            if not fits(floor.records, floor.lines.shape[2], units.starts, other, NOBODY, x):
+                continue
+            short = short_if(floor, rules, units, other, NOBODY, x, floor.short[other])
+            if short <= floor.short[other]:
+                best, target, after = square, other, short
         if target < 0:
-            cost = math.inf
             break
-        cost += carry(floor, units, np.int64(x), target)
+        cost += price_of(points, centres, counts, target, slot, NOBODY, x)
+        trade(floor, units, target, NOBODY, x)
         floor.short[target] = after
         moved += 1
         if cost - _most_saved(floor, slot) >= allowance:
-            cost = math.inf
             break
-    if cost < allowance:
+    if moved == size and cost < allowance:
         floor.short[slot] = 0.0
-        return cost
+        return True
     for i in range(moved - 1, -1, -1):
-        home = np.int64(floor.group[movers[i]])
-        carry(floor, units, np.int64(movers[i]), slot)
-        none = np.int64(-1)
-        floor.short[home] = short_if(floor, rules, units, home, none, none, math.inf)
-    return math.inf
+        home = np.int64(group[movers[i]])
+        trade(floor, units, slot, NOBODY, np.int64(movers[i]))
+        floor.short[home] = short_if(floor, rules, units, home, NOBODY, NOBODY, math.inf)
+    return False
 
 
-@kernel
+@inner
 def _most_saved(floor, slot):
     """No more than this is saved when the units left of a group leave it: their SSE."""
+    points, centres = floor.points, floor.centres
     total = 0.0
     for i in range(floor.counts[slot]):
-        for a in range(floor.points.shape[1]):
-            away = floor.points[floor.members[slot, i], a] - floor.centres[slot, a]
+        for a in range(points.shape[1]):
+            away = points[floor.members[slot, i], a] - centres[slot, a]
             total += away * away
     return total

@@ -11,7 +11,6 @@ from microagg.grouping.demands.demand import Demands
 from microagg.grouping.demands.judging import (
     Rules,
     Units,
-    gather,
     in_order,
     largest_part,
     reach,
@@ -55,21 +54,22 @@ class Book:
         """How far each group, 0 to g - 1, is from keeping its demands: 0 where it does."""
         members = np.argsort(labels, kind="stable").astype(np.int32)
         starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-        return np.asarray(shortfalls(self.rules, self.units, members, starts))
+        records = np.add.reduceat(np.diff(self.units.starts)[members], starts[:-1])
+        lines = np.empty((self.units.ranks.shape[0], records.max()), np.int32)
+        return np.asarray(shortfalls(self.rules, self.units, members, starts, lines))
 
     def check_possible(self, where: str = "") -> None:
         """One sentence if all units together do not keep a demand: then no groups can."""
         everybody = np.arange(self.count, dtype=np.int32)
-        lines = np.empty((self.units.ranks.shape[0], self.units.ranks.shape[1]), np.int32)
-        size = gather(self.units, everybody, 0, everybody.size, lines)
+        lines = np.sort(self.units.ranks, axis=1)
         on_columns, shared = in_order(self.demands)
         for rule, demand in enumerate(on_columns):
             line = lines[self.rules.columns[rule]]
-            if shortfall(self.rules, rule, line, 0, size) > 0.0:
-                reached = reach(self.rules, rule, line, 0, size)
+            if shortfall(self.rules, rule, line, line.size) > 0.0:
+                reached = reach(self.rules, rule, line, line.size)
                 raise _impossible(demand.falls_short(reached), where)
         for place, limit in enumerate(shared):
-            reached = largest_part(self.units, place, everybody, 0, everybody.size)
+            reached = largest_part(self.units.parts, place, everybody, 0, everybody.size)
             if reached > limit.share:
                 raise _impossible(limit.falls_short(reached), where)
 

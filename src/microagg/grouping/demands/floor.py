@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.grouping.demands.book import Book
-from microagg.grouping.demands.judging import dominated, gather, shortfall
-from microagg.kernels.compiling import kernel
+from microagg.grouping.demands.judging import dominated, gather, judge, shortfall
+from microagg.kernels.compiling import inner, kernel
 
 # A group has room for so many times the mean size, or k, or as many units as all groups can without
 # taking more places than this; larger ones stay as they are.
 _ROOM = 4
 _PLACES = 1 << 22
+# Numbers of one type, so that kernels that take them are compiled once.
+NOBODY, BEGIN = np.int64(-1), np.int64(0)
 
 
 class Floor(NamedTuple):
@@ -83,7 +85,7 @@ def lay(
         np.zeros(3 * most + 4, np.int32),
         np.zeros((max(1, columns), 2 * records + 4), np.int32),
     )
-    _seat(floor, book.rules, units, order, starts, held)
+    _seat(floor, book.rules, units, order.astype(np.int32), starts, held)
     free = np.zeros(slots + 1, np.int64)
     free[: slots - g] = np.arange(slots - 1, g - 1, -1)
     return floor, free, slots - g
@@ -98,16 +100,16 @@ def _seat(floor, rules, units, order, starts, held):
             continue
         for i in range(size):
             floor.crew[i] = order[starts[slot] + i]
-        floor.short[slot] = short_of(floor, rules, units, 0, size)
-        settle(floor, units, slot, 0, size)
+        floor.short[slot] = judge(rules, units, floor.crew, BEGIN, size, floor.room)
+        settle(floor, units, slot, BEGIN, size)
 
 
-@kernel
+@inner
 def change_line(units, column, line, size, out, into, room):
     """The sorted line without the records of the unit `out` and with those of `into`, -1 for none,
     in `room`; how long it is then. O(size)."""
     ranks, starts = units.ranks, units.starts
-    gone = last_gone = came = last_came = np.int64(0)
+    gone = last_gone = came = last_came = BEGIN
     if out >= 0:
         gone, last_gone = starts[out], starts[out + 1]
     if into >= 0:
@@ -131,13 +133,13 @@ def change_line(units, column, line, size, out, into, room):
     return filled
 
 
-@kernel
+@inner
 def short_if(floor, rules, units, slot, out, into, bound):
     """How far a group without the unit `out` and with `into` is from its demands; more than
     `bound` is not worked out to the end."""
     total = 0.0
-    size = np.int64(0)
-    before = -1
+    size = BEGIN
+    before = NOBODY
     room = floor.room[0]
     for rule in range(rules.kinds.size):
         column = rules.columns[rule]
@@ -145,7 +147,7 @@ def short_if(floor, rules, units, slot, out, into, bound):
             line = floor.lines[column, slot]
             size = change_line(units, column, line, floor.records[slot], out, into, room)
             before = column
-        total += shortfall(rules, rule, room, 0, size)
+        total += shortfall(rules, rule, room, size)
         if total > bound:
             return total
     if rules.shares.size > 0:
@@ -157,36 +159,40 @@ def short_if(floor, rules, units, slot, out, into, bound):
         if into >= 0:
             floor.crew[crew] = into
             crew += 1
-        total += dominated(rules, units, floor.crew, 0, crew)
+        total += dominated(rules.shares, units.parts, floor.crew, BEGIN, crew)
     return total
 
 
-@kernel
-def exchange(floor, units, slot, seat, out, into):
+@inner
+def _exchange(floor, units, slot, seat, out, into):
     """Take `out` from its seat in a group and put `into` there, -1 for none; its centre and lines
     follow."""
+    points, centres, members = floor.points, floor.centres, floor.members
     size = floor.counts[slot]
     if into < 0:
-        mover = floor.members[slot, size - 1]
-        floor.members[slot, seat] = mover
+        mover = members[slot, size - 1]
+        members[slot, seat] = mover
         floor.seat[mover] = seat
     after = size + (into >= 0) - (out >= 0)
-    for a in range(floor.points.shape[1]):
+    for a in range(points.shape[1]):
+        if size == 0:
+            centres[slot, a] = points[into, a]
         away = 0.0
         if into >= 0:
-            away += floor.points[into, a] - floor.centres[slot, a]
+            away += points[into, a] - centres[slot, a]
         if out >= 0:
-            away -= floor.points[out, a] - floor.centres[slot, a]
+            away -= points[out, a] - centres[slot, a]
         if after > 0:
-            floor.centres[slot, a] += away / after
+            centres[slot, a] += away / after
     if into >= 0:
-        floor.members[slot, seat] = into
+        members[slot, seat] = into
         floor.seat[into] = seat
         floor.group[into] = slot
     floor.counts[slot] = after
     records = floor.records[slot]
+    room = floor.room[0]
     for column in range(floor.lines.shape[0]):
-        line, room = floor.lines[column, slot], floor.room[0]
+        line = floor.lines[column, slot]
         filled = change_line(units, column, line, floor.records[slot], out, into, room)
         for i in range(filled):
             line[i] = room[i]
@@ -197,72 +203,67 @@ def exchange(floor, units, slot, seat, out, into):
     floor.records[slot] = records
 
 
-@kernel
-def fits(floor, units, slot, out, into):
+@inner
+def fits(records, most, starts, slot, out, into):
     """Whether a group so changed has room for its records."""
-    records = floor.records[slot] + units.starts[into + 1] - units.starts[into]
+    total = records[slot] + starts[into + 1] - starts[into]
     if out >= 0:
-        records -= units.starts[out + 1] - units.starts[out]
-    return records <= floor.lines.shape[2]
+        total -= starts[out + 1] - starts[out]
+    return total <= most
 
 
-@kernel
+@inner
 def settle(floor, units, slot, first, last):
     """Have the units crew[first:last] make up a group, whose centre and lines are made anew."""
+    points, crew = floor.points, floor.crew
     size = last - first
-    for a in range(floor.points.shape[1]):
+    for a in range(points.shape[1]):
         centre = 0.0
         for i in range(first, last):
-            centre += floor.points[floor.crew[i], a] / size
+            centre += points[crew[i], a] / size
         floor.centres[slot, a] = centre
     for i in range(first, last):
-        unit = floor.crew[i]
+        unit = crew[i]
         floor.members[slot, i - first] = unit
         floor.seat[unit] = i - first
         floor.group[unit] = slot
     floor.counts[slot] = size
-    records = gather(units, floor.crew, first, last, floor.room)
+    records = gather(units, crew, first, last, floor.room)
     for column in range(floor.lines.shape[0]):
         for i in range(records):
             floor.lines[column, slot, i] = floor.room[column, i]
     floor.records[slot] = records
 
 
-@kernel
-def short_of(floor, rules, units, first, last):
-    """How far the units crew[first:last] would be from their demands as a group."""
-    size = gather(units, floor.crew, first, last, floor.room)
-    total = dominated(rules, units, floor.crew, first, last)
-    for rule in range(rules.kinds.size):
-        total += shortfall(rules, rule, floor.room[rules.columns[rule]], 0, size)
-    return total
-
-
-@kernel(inline="always")
-def square_of(floor, u, v):
-    """The squared distance of two units."""
-    square = 0.0
-    for a in range(floor.points.shape[1]):
-        away = floor.points[u, a] - floor.points[v, a]
-        square += away * away
-    return square
-
-
-@kernel
-def carry(floor, units, x, slot):
-    """Move a unit to another group, whatever is demanded; by how much the SSE rises."""
-    one = np.int64(floor.group[x])
-    size, other_size = floor.counts[one], floor.counts[slot]
+@inner
+def price_of(points, centres, counts, slot, other, out, into):
+    """By how much the SSE rises if a unit `into` of another group comes to one, and `out` of this
+    one, -1 for nobody, goes there in its place."""
+    size, other_size = counts[slot], counts[other]
+    if out >= 0:
+        both = 1.0 / size + 1.0 / other_size
+        price = 0.0
+        for a in range(points.shape[1]):
+            away = points[into, a] - points[out, a]
+            price += away * (2.0 * (centres[other, a] - centres[slot, a]) - both * away)
+        return price
     leaving = joining = 0.0
-    for a in range(floor.points.shape[1]):
-        away = floor.points[x, a] - floor.centres[one, a]
+    for a in range(points.shape[1]):
+        away = points[into, a] - centres[other, a]
         leaving += away * away
-        away = floor.points[x, a] - floor.centres[slot, a]
+        away = points[into, a] - centres[slot, a]
         joining += away * away
-    exchange(floor, units, one, np.int64(floor.seat[x]), x, np.int64(-1))
-    if other_size == 0:
-        for a in range(floor.points.shape[1]):
-            floor.centres[slot, a] = floor.points[x, a]
-    exchange(floor, units, slot, other_size, np.int64(-1), x)
-    rise = joining * (other_size / (other_size + 1.0))
-    return rise - leaving * (size / (size - 1.0)) if size > 1 else rise
+    rise = joining * (size / (size + 1.0))
+    return rise - leaving * (other_size / (other_size - 1.0)) if other_size > 1 else rise
+
+
+@inner
+def trade(floor, units, slot, out, into):
+    """Let the unit `into` of another group come to one, and `out` go there in its place, -1 for
+    nobody."""
+    other = np.int64(floor.group[into])
+    seat, other_seat = floor.counts[slot], np.int64(floor.seat[into])
+    if out >= 0:
+        seat = np.int64(floor.seat[out])
+    _exchange(floor, units, other, other_seat, into, out)
+    _exchange(floor, units, slot, seat, out, into)

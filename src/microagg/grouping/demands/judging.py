@@ -23,7 +23,7 @@ from microagg.grouping.demands.demand import (
     Demands,
     Dominance,
 )
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 # By so much more are demands in broken numbers kept than they ask for.
 _HAIR = 1e-10
@@ -123,11 +123,11 @@ def _parts(demand: Dominance, whose: NDArray[np.int64], n: int) -> NDArray[np.fl
 
 
 @kernel
-def shortfall(rules, rule, line, first, last):
-    """How far the group with the sorted ranks line[first:last] is from keeping a demand, 0 if it
-    does; O(size), and the logarithm of the number of values for each record at most."""
+def shortfall(rules, rule, line, size):
+    """How far the group with the sorted ranks line[:size] is from keeping a demand, 0 if it does;
+    O(size), and the logarithm of the number of values for each record at most."""
     kind, low, high = rules.kinds[rule], rules.limits[rule, 0], rules.limits[rule, 1]
-    reached = reach(rules, rule, line, first, last)
+    reached = reach(rules, rule, line, size)
     if kind == DISTINCT:
         return max(0.0, (low - reached) / low)
     if kind == ENTROPY:
@@ -142,27 +142,25 @@ def shortfall(rules, rule, line, first, last):
 
 
 @kernel
-def reach(rules, rule, line, first, last):
-    """What the group with the sorted ranks line[first:last] reaches of what is demanded."""
-    kind, column = rules.kinds[rule], rules.columns[rule]
+def reach(rules, rule, line, size):
+    """What the group with the sorted ranks line[:size] reaches of what is demanded."""
+    kind, start = rules.kinds[rule], rules.firsts[rules.columns[rule]]
     if kind == ORDERED:
-        return _moved(rules, column, line, first, last)
-    if kind == SPAN:
-        return _span(rules, column, line, first, last)
-    if kind == SIMILAR:
-        return _similar(rules, column, rules.limits[rule, 0], line, first, last)
+        return _moved(
+            rules.up_to, rules.summed, start, rules.firsts[rules.columns[rule] + 1], line, size
+        )
+    if kind in (SPAN, SIMILAR):
+        return _spread(rules.values, start, kind, rules.limits[rule, 0], line, size)
     if kind == RECURSIVE:
-        return _recursive(int(rules.limits[rule, 0]), line, first, last)
-    start = rules.firsts[column]
-    everybody = rules.up_to[rules.firsts[column + 1] - 1]
-    size = last - first
+        return _recursive(rules.limits[rule, 0], line, size)
+    everybody = rules.up_to[rules.firsts[rules.columns[rule] + 1] - 1]
     total = 0.0
     even = True
     run = 0
-    i = first
-    while i < last:
+    i = 0
+    while i < size:
         j = i + 1
-        while j < last and line[j] == line[i]:
+        while j < size and line[j] == line[i]:
             j += 1
         if kind == DISTINCT:
             total += 1.0
@@ -182,29 +180,26 @@ def reach(rules, rule, line, first, last):
     return total
 
 
-@kernel
-def _moved(rules, column, line, first, last):
+@inner
+def _moved(up_to, summed, start, stop, line, size):
     """The earth mover's distance between a group and all, by the sums over ranks up to a rank.
 
     Between two of its values the group's cumulated share stays, while that of all grows: it is
     below up to some rank, found by halving, and above from there on.
     """
-    start = rules.firsts[column]
-    m = rules.firsts[column + 1] - start
-    up_to, summed = rules.up_to, rules.summed
-    everybody = up_to[start + m - 1]
-    every = summed[start + m - 1] + everybody
-    size = last - first
-    total = summed[start + line[first]] / everybody
-    i = first
-    while i < last:
+    m = stop - start
+    everybody = up_to[stop - 1]
+    every = summed[stop - 1] + everybody
+    total = summed[start + line[0]] / everybody
+    i = 0
+    while i < size:
         rank = np.int64(line[i])
         j = i + 1
-        while j < last and line[j] == rank:
+        while j < size and line[j] == rank:
             j += 1
-        share = (j - first) / size
-        end = np.int64(line[j]) if j < last else m
-        beyond = summed[start + end] if j < last else every
+        share = j / size
+        end = np.int64(line[j]) if j < size else m
+        beyond = summed[start + end] if j < size else every
         target = share * everybody
         low, high = rank, end
         if up_to[start + end - 1] <= target:
@@ -222,66 +217,66 @@ def _moved(rules, column, line, first, last):
     return total / max(1, m - 1)
 
 
-@kernel
-def _span(rules, column, line, first, last):
-    """From the least to the largest value."""
-    start = rules.firsts[column]
-    while first < last and math.isnan(rules.values[start + line[first]]):
-        first += 1
-    if first >= last:
-        return 0.0
-    return rules.values[start + line[last - 1]] - rules.values[start + line[first]]
-
-
-@kernel
-def _similar(rules, column, within, line, first, last):
-    """The largest share of the records in a window of twice `within`, or without a value."""
-    start = rules.firsts[column]
-    begin = first
-    while begin < last and math.isnan(rules.values[start + line[begin]]):
+@inner
+def _spread(values, start, kind, within, line, size):
+    """From the least to the largest value; or, of similar ones, the largest share of the records in
+    a window of twice `within`, or without a value."""
+    begin = 0
+    while begin < size and math.isnan(values[start + line[begin]]):
         begin += 1
-    most = begin - first
-    left = begin
-    for i in range(begin, last):
-        value = rules.values[start + line[i]]
-        while value - rules.values[start + line[left]] > 2.0 * within:
+    if kind == SPAN:
+        if begin == size:
+            return 0.0
+        return values[start + line[size - 1]] - values[start + line[begin]]
+    most = left = begin
+    for i in range(begin, size):
+        while values[start + line[i]] - values[start + line[left]] > 2.0 * within:
             left += 1
         most = max(most, i + 1 - left)
-    return most / (last - first)
+    return most / size
+
+
+@inner
+def _recursive(kinds, line, size):
+    """The c that must be exceeded: the most frequent count by the sum from the l-th on.
+
+    The values before the l-th are taken one by one from the most frequent down, each by another
+    pass: O(l size).
+    """
+    left, largest = size, 0
+    count, at = size + 1, -1
+    for turn in range(int(kinds)):
+        best, found = 0, -1
+        i = 0
+        while i < size:
+            j = i + 1
+            while j < size and line[j] == line[i]:
+                j += 1
+            if j - i > best and (j - i < count or (j - i == count and i > at)):
+                best, found = j - i, i
+            i = j
+        if found < 0:
+            return math.inf
+        if turn == 0:
+            largest = best
+        if turn < kinds - 1:
+            left -= best
+        count, at = best, found
+    return largest / left
 
 
 @kernel
-def _recursive(values, line, first, last):
-    """The c that must be exceeded: the most frequent count by the sum from the l-th on."""
-    size = last - first
-    counts = np.zeros(size, np.int64)
-    kinds = 0
-    i = first
-    while i < last:
-        j = i + 1
-        while j < last and line[j] == line[i]:
-            j += 1
-        counts[kinds] = j - i
-        kinds += 1
-        i = j
-    if kinds < values:
-        return math.inf
-    ordered = np.sort(counts[:kinds])
-    return ordered[kinds - 1] / ordered[: kinds - values + 1].sum()
-
-
-@kernel
-def largest_part(units, place, members, first, last):
+def largest_part(parts, place, members, first, last):
     """The largest share of a mean that one of the units members[first:last] contributes."""
     heavy = 0.0
     for i in range(first, last):
-        heavy += units.parts[place, 0, members[i]]
+        heavy += parts[place, 0, members[i]]
     line = 0 if heavy > 0.0 else 2
     reached = 0.0
     for each in range(line, line + 2):
         total = most = 0.0
         for i in range(first, last):
-            part = units.parts[place, each, members[i]]
+            part = parts[place, each, members[i]]
             total += part
             most = max(most, part)
         if total > 0.0:
@@ -289,13 +284,13 @@ def largest_part(units, place, members, first, last):
     return reached
 
 
-@kernel
-def dominated(rules, units, members, first, last):
+@inner
+def dominated(shares, parts, members, first, last):
     """How far the units members[first:last] are from keeping all demands of dominance."""
     total = 0.0
-    for place in range(rules.shares.size):
-        share = rules.shares[place]
-        reached = largest_part(units, place, members, first, last)
+    for place in range(shares.size):
+        share = shares[place]
+        reached = largest_part(parts, place, members, first, last)
         # One of so many equal parts is exact.
         exact = reached <= share and reached * (last - first) == 1.0
         if reached > share - _HAIR and not exact:
@@ -303,36 +298,50 @@ def dominated(rules, units, members, first, last):
     return total
 
 
-@kernel
+@inner
 def gather(units, members, first, last, lines):
-    """The sorted ranks of the units members[first:last], a line a column; how many there are."""
+    """The sorted ranks of the units members[first:last], a line a column; how many there are.
+
+    Sorted by Shell's method: short as code, quick for few, and no worse than O(size^1.5) for many.
+    """
+    ranks, starts = units.ranks, units.starts
     size = 0
     for i in range(first, last):
-        for record in range(units.starts[members[i]], units.starts[members[i] + 1]):
-            for column in range(units.ranks.shape[0]):
-                lines[column, size] = units.ranks[column, record]
+        for record in range(starts[members[i]], starts[members[i] + 1]):
+            for column in range(ranks.shape[0]):
+                lines[column, size] = ranks[column, record]
             size += 1
-    for column in range(units.ranks.shape[0]):
-        lines[column, :size].sort()
+    for column in range(ranks.shape[0]):
+        gap = 1
+        while gap < size // 9:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for i in range(gap, size):
+                rank, at = lines[column, i], i
+                while at >= gap and lines[column, at - gap] > rank:
+                    lines[column, at] = lines[column, at - gap]
+                    at -= gap
+                lines[column, at] = rank
+            gap //= 3
     return size
 
 
+@inner
+def judge(rules, units, members, first, last, lines):
+    """How far the units members[first:last] are from keeping all demands as a group; their sorted
+    ranks are in `lines` then."""
+    size = gather(units, members, first, last, lines)
+    total = dominated(rules.shares, units.parts, members, first, last)
+    for rule in range(rules.kinds.size):
+        total += shortfall(rules, rule, lines[rules.columns[rule]], size)
+    return total
+
+
 @kernel
-def shortfalls(rules, units, members, starts):
+def shortfalls(rules, units, members, starts, lines):
     """How far each of many groups is from keeping its demands; group g is the units
-    members[starts[g]:starts[g + 1]]."""
-    found = np.zeros(starts.size - 1)
-    most = 0
+    members[starts[g]:starts[g + 1]]. `lines` has room for the records of the largest."""
+    found = np.empty(starts.size - 1)
     for g in range(found.size):
-        records = 0
-        for i in range(starts[g], starts[g + 1]):
-            records += units.starts[members[i] + 1] - units.starts[members[i]]
-        most = max(most, records)
-    lines = np.empty((units.ranks.shape[0], most), np.int32)
-    for g in range(found.size):
-        first, last = starts[g], starts[g + 1]
-        size = gather(units, members, first, last, lines)
-        for rule in range(rules.kinds.size):
-            found[g] += shortfall(rules, rule, lines[rules.columns[rule]], 0, size)
-        found[g] += dominated(rules, units, members, first, last)
+        found[g] = judge(rules, units, members, starts[g], starts[g + 1], lines)
     return found

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.grouping.demands.book import Book
-from microagg.grouping.demands.floor import carry, exchange, fits, short_if
-from microagg.grouping.demands.judging import dominated, gather, shortfall
-from microagg.kernels.compiling import kernel
+from microagg.grouping.demands.floor import BEGIN, NOBODY, fits, price_of, short_if, trade
+from microagg.grouping.demands.judging import judge
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.trees.nearest import hide, make_space, nearest, put
 from microagg.kernels.trees.planting import LEAF, NONE, plant
 
@@ -40,7 +40,7 @@ def mend(floor, rules, units, k, scale):
     """
     left = 0
     for slot in range(floor.counts.size):
-        turn = 0
+        turn = BEGIN
         while floor.short[slot] > 0.0 and turn < floor.members.shape[1]:
             if not _change(floor, rules, units, slot, k, scale, turn):
                 break
@@ -49,29 +49,31 @@ def mend(floor, rules, units, k, scale):
     return left
 
 
-@kernel
+@inner
 def _change(floor, rules, units, slot, k, scale, turn):
     """Make the best change of a group, if there is one."""
-    size, short = floor.counts[slot], floor.short[slot]
-    nobody = np.int64(-1)
+    group, members, counts = floor.group, floor.members, floor.counts
+    records, room, starts = floor.records, floor.lines.shape[2], units.starts
+    size, short = counts[slot], floor.short[slot]
     near = min(_NEAR, floor.near.shape[1], max(1, _CHANGES // (size * min(size, _LEAVERS))))
     stride = max(1, size // _LEAVERS)
-    best, leaver, comer = 0.0, nobody, nobody
+    best, leaver, comer = 0.0, NOBODY, NOBODY
     after = other_after = 0.0
     for i in range(size):
         for j in range(near):
-            y = np.int64(floor.near[floor.members[slot, i], j])
-            if y < 0 or floor.group[y] < 0 or floor.group[y] == slot:
+            y = np.int64(floor.near[members[slot, i], j])
+            if y < 0 or group[y] < 0 or group[y] == slot:
                 continue
-            other = np.int64(floor.group[y])
-            spare = floor.counts[other] > k and size < floor.members.shape[1]
+            other = np.int64(group[y])
+            spare = counts[other] > k and size < members.shape[1]
             for h in range(turn % stride - stride, size, stride):
-                w = np.int64(floor.members[slot, h]) if h >= 0 else nobody
-                if (w < 0 and not spare) or not fits(floor, units, slot, w, y):
+                w = np.int64(members[slot, h]) if h >= 0 else NOBODY
+                if (w < 0 and not spare) or not fits(records, room, starts, slot, w, y):
                     continue
-                if w >= 0 and not fits(floor, units, other, y, w):
+                if w >= 0 and not fits(records, room, starts, other, y, w):
                     continue
-                price = max(0.0, _price(floor, slot, other, w, y)) + scale
+                price = price_of(floor.points, floor.centres, counts, slot, other, w, y)
+                price = max(0.0, price) + scale
                 if short <= best * price:
                     continue
                 own = short_if(floor, rules, units, slot, w, y, short)
@@ -84,35 +86,9 @@ def _change(floor, rules, units, slot, k, scale, turn):
                     after, other_after = own, theirs
     if comer < 0:
         return False
-    other = np.int64(floor.group[comer])
-    if leaver < 0:
-        carry(floor, units, comer, slot)
-    else:
-        seat, other_seat = np.int64(floor.seat[leaver]), np.int64(floor.seat[comer])
-        exchange(floor, units, slot, seat, leaver, comer)
-        exchange(floor, units, other, other_seat, comer, leaver)
-    floor.short[slot], floor.short[other] = after, other_after
+    floor.short[slot], floor.short[group[comer]] = after, other_after
+    trade(floor, units, slot, leaver, comer)
     return True
-
-
-@kernel
-def _price(floor, slot, other, w, y):
-    """By how much the SSE rises if y comes to a group, and w, if anybody, goes in its place."""
-    size, other_size = floor.counts[slot], floor.counts[other]
-    points, centres = floor.points, floor.centres
-    price = 0.0
-    if w >= 0:
-        both = 1.0 / size + 1.0 / other_size
-        for a in range(points.shape[1]):
-            away = points[y, a] - points[w, a]
-            price += away * (2.0 * (centres[other, a] - centres[slot, a]) - both * away)
-        return price
-    for a in range(points.shape[1]):
-        away = points[y, a] - centres[slot, a]
-        price += away * away * (size / (size + 1.0))
-        away = points[y, a] - centres[other, a]
-        price -= away * away * (other_size / (other_size - 1.0))
-    return price
 
 
 def merge_short(
@@ -125,27 +101,31 @@ def merge_short(
     sizes = np.bincount(labels)
     sums = [np.bincount(labels, column) for column in points.T]
     centres = np.ascontiguousarray(np.column_stack(sums) / sizes[:, None])
-    order = np.argsort(labels, kind="stable")
+    order = np.argsort(labels, kind="stable").astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    homes = np.arange(sizes.size)
+    homes, last = np.arange(sizes.size), np.arange(sizes.size)
+    follower, crew = np.full(sizes.size, -1), np.empty_like(order)
     _merge_short(
-        plant(centres), centres, book.rules, book.units, order, starts, sizes, homes, short > 0.0
-    )
+        plant(centres), centres, book.rules, book.units, order, starts, sizes, homes, short > 0.0,
+        follower, last, crew, np.empty_like(book.units.ranks),
+    )  # fmt: skip
     return np.unique(homes[labels], return_inverse=True)[1]
 
 
 @kernel
-def _merge_short(tree, centres, rules, units, order, starts, sizes, homes, short):
-    """Tell each group its home: the group that it is part of in the end."""
+def _merge_short(
+    tree, centres, rules, units, order, starts, sizes, homes, short, follower, last, crew, lines
+):
+    """Tell each group its home: the group that it is part of in the end.
+
+    Groups of one home make a line: who follows whom, and who is last.
+    """
     groups = sizes.size
-    # Groups of one home make a line: who follows whom, and who is last.
-    follower = np.full(groups, -1, np.int64)
-    last = np.arange(groups)
     space = make_space(1, np.empty(0, np.int64))
-    crew = np.empty(order.size, np.int32)
-    lines = np.empty((units.ranks.shape[0], units.ranks.shape[1]), np.int32)
     left = groups
-    while short.any():
+    waiting = True
+    while waiting:
+        waiting = False
         for home in range(groups):
             if not short[home]:
                 continue
@@ -168,18 +148,14 @@ def _merge_short(tree, centres, rules, units, order, starts, sizes, homes, short
                 homes[other] = home
                 short[other] = False
                 left -= 1
-            size = 0
-            part = home
+            size, part = BEGIN, home
             while part >= 0:
                 for i in range(starts[part], starts[part + 1]):
                     crew[size] = order[i]
                     size += 1
                 part = follower[part]
-            records = gather(units, crew, 0, size, lines)
-            total_short = dominated(rules, units, crew, 0, size)
-            for rule in range(rules.kinds.size):
-                total_short += shortfall(rules, rule, lines[rules.columns[rule]], 0, records)
-            short[home] = total_short > 0.0 and left > 1
+            short[home] = judge(rules, units, crew, BEGIN, size, lines) > 0.0 and left > 1
+            waiting = waiting or short[home]
     for group in range(groups):
         home = group
         while homes[home] != home:

@@ -16,7 +16,7 @@ from microagg.base.errors import OptionError
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.demand import ORDERED
-from microagg.grouping.demands.floor import change_line
+from microagg.grouping.demands.floor import BEGIN, change_line
 from microagg.grouping.demands.judging import gather, reach
 from microagg.grouping.method import Groups, Method, Task
 from microagg.kernels.compiling import kernel
@@ -66,7 +66,24 @@ def t_swap(points: NDArray[np.float64], k: int, book: Book, rule: int) -> NDArra
     the member for which that brings the cluster closest to the whole, if it does at all. What is
     not close enough in the end is merged. O(n^2 size) time.
     """
-    labels = _swap_clusters(points, k, book.rules, book.units, rule)
+    n, group, seed = len(points), 0, 0
+    labels = np.full(n, -1)
+    left = np.arange(n)
+    room = np.empty(
+        (book.units.ranks.shape[0] + 1, (k + 1) * np.diff(book.units.starts).max()), np.int32
+    )
+    while left.size >= 2 * k:
+        around = points[seed] if group % 2 else _centroid(points, left, left.size)
+        seed = _farthest(points, left, left.size, around)
+        squares = np.zeros(left.size)
+        for column in points.T:
+            squares += (column[left] - column[seed]) ** 2
+        near = left[np.argsort(squares, kind="stable")].astype(np.int32)
+        _swap_members(book.rules, book.units, rule, near, k, room)
+        labels[near[:k]] = group
+        left = left[labels[left] < 0]
+        group += 1
+    labels[left] = group
     return merge_worst(points, labels, book)
 
 
@@ -173,57 +190,26 @@ def _take_one_of_each(points, part, sizes, groups, labels):
 
 
 @kernel
-def _swap_clusters(points, k, rules, units, rule):
-    """The labels of clusters that swap members until they are close enough to all."""
-    n = len(points)
-    labels = np.full(n, -1, np.int64)
-    left = np.arange(n)
-    count, group, seed = n, 0, 0
-    widest = np.int64(0)
-    for unit in range(n):
-        widest = max(widest, units.starts[unit + 1] - units.starts[unit])
-    lines = np.empty((units.ranks.shape[0], (k + 1) * widest), np.int32)
-    room = np.empty((k + 1) * widest, np.int32)
+def _swap_members(rules, units, rule, near, k, room):
+    """Have near[:k] be a cluster that is close enough, by swaps with those that follow."""
     column, t = rules.columns[rule], rules.limits[rule, 0]
-    squares = np.empty(n)
-    while count >= 2 * k:
-        if group % 2 == 0:
-            seed = _farthest(points, left, count, _centroid(points, left, count))
-        else:
-            seed = _farthest(points, left, count, points[seed])
-        for i in range(count):
-            squares[i] = 0.0
-            for a in range(points.shape[1]):
-                squares[i] += (points[left[i], a] - points[seed, a]) ** 2
-        near = left[np.argsort(squares[:count], kind="mergesort")]
-        crew = near[:k].copy()
-        size = gather(units, crew, 0, k, lines)
-        now = reach(rules, rule, lines[column], 0, size)
-        at = k
-        while now > t and at < count:
-            best, leaver = now, -1
-            for i in range(k):
-                filled = change_line(units, column, lines[column], size, crew[i], near[at], room)
-                then = reach(rules, rule, room, 0, filled)
-                if then < best:
-                    best, leaver = then, i
-            if leaver >= 0:
-                crew[leaver] = near[at]
-                size = gather(units, crew, 0, k, lines)
-                now = best
-            at += 1
-        for unit in crew:
-            labels[unit] = group
-        group += 1
-        kept = 0
-        for i in range(count):
-            if labels[left[i]] < 0:
-                left[kept] = left[i]
-                kept += 1
-        count = kept
-    for i in range(count):
-        labels[left[i]] = group
-    return labels
+    line, other = room[column], room[room.shape[0] - 1]
+    size = gather(units, near, BEGIN, k, room)
+    now = reach(rules, rule, line, size)
+    at = k
+    while now > t and at < near.size:
+        best, leaver = now, -1
+        for i in range(k):
+            out, into = np.int64(near[i]), np.int64(near[at])
+            filled = change_line(units, column, line, size, out, into, other)
+            then = reach(rules, rule, other, filled)
+            if then < best:
+                best, leaver = then, i
+        if leaver >= 0:
+            near[leaver] = near[at]
+            size = gather(units, near, BEGIN, k, room)
+            now = best
+        at += 1
 
 
 Way = Callable[[NDArray[np.float64], int, Book, int], NDArray[np.int64]]
