@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tests.naive.decompose import decompose
+from tests.naive.exchange import exchange_and_decompose
 from tests.naive.reorder import order_groups, split
 
 
@@ -34,10 +34,11 @@ def rounds(records, labels, k):
             start, turned = groups[-1][-1], True
 
 
-def iterate(records, groups, k):
+def iterate(records, groups, k, neighbours):
     best = math.inf
     while True:
-        sse, found = rounds(records, label(len(records), decompose(records, groups, k)), k)
+        clustered = exchange_and_decompose(records, groups, k, neighbours)
+        sse, found = rounds(records, label(len(records), clustered), k)
         if not sse < best * (1 - 1e-9):
             return groups
         best, groups = sse, found

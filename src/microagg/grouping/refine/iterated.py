@@ -15,7 +15,7 @@ from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Groups, Method, Task
 from microagg.grouping.methods import plainly
-from microagg.grouping.refine.decompose import decompose
+from microagg.grouping.refine.exchange import exchange_and_decompose
 from microagg.grouping.sequence.reorder import Rounds, repeat_rounds
 from microagg.kernels.threads import run_all
 from microagg.kernels.trees.planting import Tree, plant
@@ -33,7 +33,7 @@ def iterate(
     k: int,
     advance: Advance = silent,
 ) -> Rounds:
-    """From these groups: `decompose` them, order and split them, until the SSE no longer falls.
+    """From these groups: exchange and decompose, order and split, until the SSE no longer falls.
 
     Both steps cost what they say and neither raises the SSE; some ten rounds are usual. The tree
     has all records.
@@ -45,7 +45,7 @@ def iterate(
         def tell(share: float, rounds: int = best.rounds) -> None:
             advance(1.0 - 0.9 ** (rounds + share))
 
-        clustered = decompose(records, best.line, best.sizes, k)
+        clustered = exchange_and_decompose(records, best.line, best.sizes, k)
         labels = Partition.from_sequence(*clustered, k, "imhm").labels
         found = repeat_rounds(tree, records, labels, k, True, tell)
         if not found.sse < best.sse * (1.0 - _ENOUGH):
