@@ -308,8 +308,8 @@ def page() -> str:
         "Every table and figure of the five papers. Made by `benchmarks/papers/page.py` from the",
         "tables beside it; `make papers` runs all commands, `make papers QUICK=1` small parts of",
         "them in ten minutes, and writes nothing. Seconds are those of the processor and, in",
-        "brackets, on the clock of two cores that had other work to do. All results have a line in",
-        "[README](README.md).",
+        "brackets, on the clock, where the machine had nothing else to do; none, where the last run",
+        "was not timed. All results have a line in [README](README.md).",
         "",
     ]
     for paper, own in entries().items():
@@ -320,7 +320,8 @@ def page() -> str:
             ours, verdict = entry.verdict()
             linked = f"[{entry.item}]({_file(entry.result)})" if entry.result else entry.item
             took = spent.get(entry.command)
-            seconds = f"{took['processor seconds']} ({took['seconds']})" if took else ""
+            seconds = took["processor seconds"] if took else ""
+            seconds += f" ({took['seconds']})" if took and took["seconds"] else ""
             command = f"`benchmarks/papers/{entry.command}`" if entry.command else ""
             cells = (linked, entry.shows, entry.published, ours, verdict, command, seconds)
             lines.append("| " + " | ".join(cell.replace("|z|", "z") for cell in cells) + " |")
