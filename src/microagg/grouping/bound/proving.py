@@ -14,7 +14,7 @@ from microagg.grouping.bound.cuts import LARGEST, Cutting
 from microagg.grouping.bound.near import Near, find_near, half_sums
 from microagg.grouping.bound.pool import Pool
 from microagg.grouping.bound.pricing import Priced, price, square_distances
-from microagg.grouping.bound.semidefinite import relax
+from microagg.grouping.bound.semidefinite import affordable, relax
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.split import split_sorted
@@ -73,8 +73,8 @@ def prove(
     many searches for sets that pay too much, dearer ones counted more. Up to `most_records` by
     column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. With
     `tight` relaxations tighter than the linear programme are tried in what time is left: cuts for
-    small k, a semidefinite one for large k, which column generation leaves most of the time to.
-    Where they help, or the optimum is known at once, the prices only sum to the bound.
+    small k, a semidefinite one for large k, to which column generation leaves most of the time if
+    that is enough. Where they help, or the optimum is known at once, prices only sum to the bound.
     """
     n, d = records.shape
     if k == 1 or n < 2 * k or d == 1:
@@ -87,7 +87,6 @@ def prove(
         return spent < seconds
 
     cuts = tight and k <= LARGEST
-    ascending = seconds * (_COLUMNS if tight and k > _EASY else 1.0)
     near = find_near(records, 2 * k - 2 if cuts else k - 1, in_time)
     proof = _by_neighbours(half_sums(near, k))
     if not in_time():
@@ -99,6 +98,8 @@ def prove(
     if n > most_records:
         return proof
     squares = square_distances(records)
+    relaxing = tight and k > _EASY and affordable(squares, seconds)
+    ascending = seconds * (_COLUMNS if relaxing else 1.0)
     rungs = _rungs(k)
     for number, rung in enumerate(rungs):
         halves = half_sums(near, rung)
@@ -120,7 +121,7 @@ def prove(
         work = Cutting(records, near, squares, k, proof.prices, proof.sets, start, ascent.slack)
         work.run(target, in_time, lambda: began + seconds - _clock())
         proof = _raised(proof, work.best.total, "cuts", work.optimal)
-    elif tight and not proof.optimal and in_time():
+    elif relaxing and not proof.optimal and in_time():
         known = _start(records, k) if labels is None else labels
         total = relax(squares, k, known, target, lambda: max(0.0, began + seconds - _clock()))
         proof = _raised(proof, total, "semidefinite", False)

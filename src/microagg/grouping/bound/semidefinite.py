@@ -14,6 +14,7 @@ second earns at most the mean of the k largest entries of L in each row, for its
 """
 
 import math
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -27,6 +28,9 @@ _RELAXATION = 1.6
 _STEPS = 8
 _BOUND_COST = 0.7
 _ENOUGH = 1e-5
+# Fewer steps prove little; how long one takes is known from a part of so many records.
+_FEWEST = 12
+_PART = 384
 
 
 def bound_of(costs: NDArray[np.float64], multipliers: NDArray[np.float64], k: int) -> float:
@@ -43,6 +47,14 @@ def bound_of(costs: NDArray[np.float64], multipliers: NDArray[np.float64], k: in
     return float(whole.sum()) / n + (n // k - 1) * least - float(largest.sum()) / k
 
 
+def affordable(squares: NDArray[np.float64], seconds: float) -> bool:
+    """Whether there is time for enough steps to prove anything of use."""
+    n, part = len(squares), squares[:_PART, :_PART]
+    began = time.monotonic()
+    _positive(part)
+    return _FEWEST * (time.monotonic() - began) * (n / len(part)) ** 3 < seconds
+
+
 def relax(
     squares: NDArray[np.float64],
     k: int,
@@ -53,7 +65,8 @@ def relax(
     """The best bound that can be had in the time that is left, asked for in seconds.
 
     squares: between all records; labels: a good partition to start from. Stops at the target, too.
-    A step is a symmetric eigenvalue problem, O(n^3) time; O(n^2) memory.
+    A step is a symmetric eigenvalue problem, O(n^3) time; O(n^2) memory, ten matrices: 2 GB for
+    5,000 records.
     """
     n = len(squares)
     costs = squares / 2.0
@@ -67,7 +80,6 @@ def relax(
     best, before, steps = 0.0, -math.inf, _STEPS
     took = 0.0
     while best < target:
-        begun = left()
         done = 0
         while done < steps and left() > (1.0 + _BOUND_COST) * took:
             now = left()
@@ -77,7 +89,7 @@ def relax(
             drawn = smooth - ranged
             took = max(took, now - left())
             done += 1
-        if done == 0 or begun == left() == 0.0:
+        if done == 0:
             return best
         found = bound_of(costs, weight * drawn, k)
         best = max(best, found)
