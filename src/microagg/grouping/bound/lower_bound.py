@@ -85,8 +85,9 @@ def lower_bound(
 
     Smoothed prices (see `Pool.balance`) get within a fraction of a percent in seconds for
     thousands of records and small k; linear programmes (HiGHS) then finish the job. What no prices
-    can close is closed by cuts for k up to 5 (see `cuts`). From k = 6 on pricing takes too long:
-    there a semidefinite relaxation (see `semidefinite`) has nine tenths of the time.
+    can close is closed by cuts for k up to 5 (see `cuts`). From k = 6 on pricing takes too long,
+    and a semidefinite relaxation (see `semidefinite`) is tried after it, where there is time for
+    some hundred steps.
 
     One attribute, k = 1 and n < 2k are solved exactly.
     """

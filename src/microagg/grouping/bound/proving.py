@@ -35,7 +35,7 @@ _SMALL_STEP = 0.02
 # Larger k are approached from smaller ones, for pricing gets dear with k; the share of the time
 # that this is given where there is another way.
 _EASY = 5
-_COLUMNS = 0.1
+_COLUMNS = 0.4
 
 
 @dataclass
@@ -73,7 +73,7 @@ def prove(
     many searches for sets that pay too much, dearer ones counted more. Up to `most_records` by
     column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. With
     `tight` relaxations tighter than the linear programme are tried in what time is left: cuts for
-    small k, a semidefinite one for large k, to which column generation leaves most of the time if
+    small k, a semidefinite one for large k, to which column generation leaves some of the time if
     that is enough. Where they help, or the optimum is known at once, prices only sum to the bound.
     """
     n, d = records.shape
