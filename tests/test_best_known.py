@@ -10,7 +10,9 @@ from microagg import information_loss
 from tests.reference import load
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
-LEADERBOARD = list(csv.DictReader((RESULTS / "best_losses.csv").open(encoding="utf-8")))
+LEADERBOARD = list(
+    csv.DictReader((RESULTS / "best_losses.csv").read_text(encoding="utf-8").splitlines())
+)
 
 
 @pytest.mark.parametrize("row", LEADERBOARD, ids=lambda row: f"{row['data']} {row['k']}")
