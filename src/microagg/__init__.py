@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from microagg.actions.tune import tune_proximity as tune_proximity
     from microagg.aggregation.proximity import proximity_centroids as proximity_centroids
     from microagg.aggregation.values import aggregate as aggregate
+    from microagg.app.server import open_app as open_app
     from microagg.base.errors import MicroaggError as MicroaggError
     from microagg.base.groups import Partition as Partition
     from microagg.base.recipe import Recipe as Recipe
@@ -51,6 +52,7 @@ _HOMES = {
         "actions.tune": "tune_proximity",
         "aggregation.proximity": "proximity_centroids",
         "aggregation.values": "aggregate",
+        "app.server": "open_app",
         "base.errors": "MicroaggError",
         "base.groups": "Partition",
         "base.recipe": "Recipe",

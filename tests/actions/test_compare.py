@@ -123,3 +123,41 @@ def test_time_counts_where_it_is_much_and_gains_little():
     # A second is nothing to wait for, nor is what gains much too slow.
     assert recommend([choice("best", 4.0, 0.9), choice("mdav", 4.05, 0.01)])[0].asked == "best"
     assert recommend([slow, poor])[0] == slow
+
+
+def test_demands_are_compared_with_what_they_hide(table, tmp_path):
+    wanted = {"quasi_identifiers": ["x", "y"], "confidential": ["city"]}
+    sets = [{}, {"diversity": {"city": 2}}, {"closeness": {"city": 0.1}}]
+    found = microagg.compare(table, [3, 4], ["mdav"], demands=sets, **wanted)
+    assert [(each.k, each.demands) for each in found.choices] == [
+        (k, demands) for demands in ("", "diversity city=2", "closeness city=0.1") for k in (3, 4)
+    ]
+    for place, each in enumerate(found.choices):
+        settings = sets[place // 2]
+        release = microagg.protect(table, k=each.k, method="mdav", **wanted, **settings)
+        assert each.information_loss == pytest.approx(release.record.information_loss)
+        release.write(tmp_path / f"{place}.csv")
+        disclosed = release.assessment.figures["attribute_disclosure"]["city"]
+        assert each.disclosed == pytest.approx(disclosed)
+        assert each.place == (each.information_loss, max(each.risk, disclosed))
+    plain, diverse = found.choices[0], found.choices[2]
+    assert plain.disclosed > diverse.disclosed == 0.0
+    assert found.recommended == min(found.choices, key=lambda each: each.risk_and_loss)
+    assert found.recommendation[0].startswith("With k alone the best is mdav")
+    assert "With diversity city=2 the best is mdav" in found.recommendation[1]
+    assert found.to_frame()["demands"].tolist() == [each.demands for each in found.choices]
+    found.report(tmp_path / "page.html")
+    assert "disclosed" in (tmp_path / "page.html").read_text()
+
+
+def test_demands_that_are_none_are_refused(table):
+    with pytest.raises(OptionError, match="diversity, closeness, dominance"):
+        microagg.compare(table, [3], demands=[{"k": 3}], quasi_identifiers="x", confidential="city")
+
+
+def test_columns_of_demands_are_confidential_without_being_named(table):
+    sets = [{}, {"diversity": {"city": 2}}]
+    plain, diverse = microagg.compare(
+        table, [3], ["mdav"], demands=sets, quasi_identifiers="x"
+    ).choices
+    assert plain.disclosed > diverse.disclosed == 0.0

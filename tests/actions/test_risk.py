@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import microagg
 from microagg.actions.risk import Asked
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
+from microagg.engine.sample import Sample
 from microagg.table.opening import open_table
 from tests.naive import risk as naive
 from tests.reference import folder
@@ -178,18 +180,49 @@ def test_on_disk_a_small_table_is_its_own_sample(tmp_path):
         microagg.risk(path, KEYS, engine="disk", household="home")
 
 
-def test_a_large_table_on_disk_is_judged_by_a_sample(tmp_path):
-    rng = np.random.default_rng(0)
-    table = pa.table({"a": rng.integers(0, 3000, 150_000), "b": rng.integers(0, 40, 150_000)})
+@pytest.mark.parametrize("settings", [{}, {"weights": "w"}, {"fraction": 0.1}])
+def test_frequencies_on_disk_are_those_of_all_records(tmp_path, settings):
+    rng, n = np.random.default_rng(0), 140_000
+    table = pa.table(
+        {
+            "a": pa.array(rng.integers(0, 3000, n), mask=rng.random(n) < 0.01),
+            "b": np.array(["x", "y", "z"])[rng.integers(0, 3, n)],
+            "c": np.where(rng.random(n) < 0.01, np.nan, rng.integers(0, 40, n)),
+            "w": rng.integers(1, 9, n) / 2,
+        }
+    )
     pq.write_table(table, tmp_path / "large.parquet")
-    here = microagg.risk(tmp_path / "large.parquet", ["a", "b"])
-    there = microagg.risk(tmp_path / "large.parquet", ["a", "b"], engine="disk")
-    assert there.rows == here.rows == 150_000
+    keys = ["a", "b", "c"]
+    here = microagg.risk(tmp_path / "large.parquet", keys, largest=0, **settings)
+    there = microagg.risk(tmp_path / "large.parquet", keys, largest=2, engine="disk", **settings)
+    assert there.rows == here.rows == n
     assert there.sampled == there.frequency.size == 1 << 17
-    assert "a sample of 131,072 of the 150,000 records" in there.notes[0]
-    assert there.population.sum() > there.frequency.sum()
-    # Every seventh record is not in the sample, which the estimate makes up for.
-    assert abs(there.expected_share - here.expected_share) < 0.1 * here.expected_share
+    assert f"counted on all {n:,} records; special uniques" in there.notes[0]
+    assert "on a sample of 131,072" in there.notes[0]
+    exact = {name: value for name, value in there.figures.items() if name != "highest_dis"}
+    assert exact == pytest.approx(here.figures, rel=1e-12)
+    assert there.violations == here.violations
+    assert there.class_sizes == here.class_sizes
+    assert there.suggested_k == here.suggested_k
+    for mine, theirs in zip(there.columns, here.columns, strict=True):
+        assert mine.contribution is not None
+        assert mine.name == theirs.name
+        pair = (list(asdict(each).values())[1:-1] for each in (mine, theirs))
+        np.testing.assert_allclose(*pair, rtol=1e-12)
+    # What is known of a sampled record is known of it among all.
+    rows = Sample()
+    rows.add(table.select(["b"]), np.arange(n))
+    chosen = rows.result()[1]
+    for name in ("frequency", "population", "individual"):
+        np.testing.assert_allclose(getattr(there, name), getattr(here, name)[chosen], rtol=1e-12)
+
+
+def test_wildcards_on_disk_are_looked_at_in_a_sample(tmp_path):
+    rng, n = np.random.default_rng(0), 140_000
+    pq.write_table(pa.table({"a": rng.integers(0, 3000, n)}), tmp_path / "large.parquet")
+    found = microagg.risk(tmp_path / "large.parquet", ["a"], engine="disk", missing="wildcard")
+    assert "All figures are of a sample of 131,072 of the 140,000 records" in found.notes[0]
+    assert found.population.sum() > found.frequency.sum()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ def server(tmp_path_factory):
     from tests.app.serving import running
 
     with running(
-        tmp_path_factory.mktemp("folder"), tmp_path_factory.mktemp("home"), max_upload=10**7
+        tmp_path_factory.mktemp("folder"), tmp_path_factory.mktemp("home"), max_upload=2 * 10**6
     ) as made:
         yield made
 

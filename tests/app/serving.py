@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 from contextlib import contextmanager
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from microagg.app.desk import Doors
 from microagg.app.server import Server
@@ -83,6 +83,15 @@ class Guest:
         kind = f"multipart/form-data; boundary={edge}"
         return self.ask("POST", path, body, origin=self.origin, content_type=kind)
 
+    def headers_of(self, name):
+        """What goes with a file that is sent by itself."""
+        token = self.desk.keys.form
+        return {"origin": self.origin, "x-csrf": token, "x-file-name": quote(name, safe="")}
+
+    def send(self, name, content, **headers):
+        """A file by itself, as the page sends it."""
+        return self.ask("POST", "/upload", content, **{**self.headers_of(name), **headers})
+
     def wait(self):
         """Until all jobs are done; the last one."""
         end = time.monotonic() + _PATIENCE
@@ -92,8 +101,16 @@ class Guest:
         return self.desk.jobs.all[-1]
 
     def open(self, path, content):
-        """A table by upload, looked at."""
+        """A table by upload in a form, looked at."""
         assert self.upload("/upload", {"file": (path, content)}).status == 303
+        return self._opened()
+
+    def open_sent(self, name, content):
+        """A table by upload of the file itself, looked at."""
+        assert self.send(name, content).status == 303
+        return self._opened()
+
+    def _opened(self):
         job = self.wait()
         assert job.status == "done", job.problem
         return self.desk.state.table

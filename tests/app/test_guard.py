@@ -64,6 +64,7 @@ def test_a_form_without_its_token_changes_nothing(guest):
     for token in ("", "x", guest.desk.keys.session):
         assert guest.post("/open", {"demo": 1, "csrf": token}).status == 403
         assert guest.upload("/upload", {"file": ("a.csv", b"a\n1\n")}, csrf=token).status == 403
+        assert guest.send("a.csv", b"a\n1\n", **{"x-csrf": token}).status == 403
     assert guest.desk.state.tables == tables
 
 

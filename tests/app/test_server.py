@@ -30,7 +30,8 @@ def program(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
+            # The address must come through a pipe at once.
+            env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": ""},
             cwd=tmp_path,
         )
         children.append(child)
@@ -56,35 +57,40 @@ def test_it_prints_its_address_and_leaves_nothing(program, tmp_path):
     child.send_signal(signal.SIGTERM)
     child.wait(60)
     assert homes(tmp_path) == []
+    assert child.stdout.read().startswith("The app answers this machine only")
+    assert child.stderr.read() == "microagg: stopped\n"
 
 
-def test_what_a_killed_one_left_goes_at_the_next_start(program, tmp_path):
+def test_a_killed_one_ends_with_its_children_and_what_it_left_goes_at_the_next_start(
+    program, tmp_path
+):
     child, _ = program()
     (home,) = homes(tmp_path)
     (home / "uploads" / "9").mkdir()
     (home / "uploads" / "9" / "table.csv").write_text("a\n1\n")
+    workers = children_of(child)
     child.kill()
     child.wait()
     assert homes(tmp_path) == [home]
+    end = time.monotonic() + 60
+    while any(Path(f"/proc/{each}").exists() for each in workers) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not [each for each in workers if Path(f"/proc/{each}").exists()]
     program()
     assert home not in homes(tmp_path)
     assert len(homes(tmp_path)) == 1
 
 
-def test_children_end_with_the_app_however_it_ends(program):
-    child, _ = program()
+def children_of(child):
+    """The numbers of the processes that it started, where the system lists them."""
     listed = Path(f"/proc/{child.pid}/task/{child.pid}/children")
     if not listed.exists():
-        pytest.skip("this system does not list children")
+        return []
     end = time.monotonic() + 60
     while not (workers := listed.read_text().split()) and time.monotonic() < end:
         time.sleep(0.05)
     assert workers
-    child.kill()
-    child.wait()
-    while any(Path(f"/proc/{each}").exists() for each in workers) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not [each for each in workers if Path(f"/proc/{each}").exists()]
+    return workers
 
 
 @pytest.mark.parametrize(
@@ -109,8 +115,8 @@ def test_bad_input_gets_one_sentence(tmp_path, monkeypatch, words, sentence):
     assert homes(tmp_path) == []
 
 
-def test_a_port_that_is_taken_is_refused(tmp_path):
-    with running(tmp_path, tmp_path) as server, pytest.raises(OptionError, match="--port 0"):
+def test_a_port_that_is_taken_is_refused(server, tmp_path):
+    with pytest.raises(OptionError, match="--port 0"):
         Server(Doors(folder=tmp_path, parent=tmp_path), port=server.port)
 
 
@@ -131,3 +137,5 @@ def test_it_does_not_stop_while_something_is_made(tmp_path):
             time.sleep(0.05)
         assert server.desk.state.ready is not None
         assert "patients.csv" in guest.page("/")
+        assert list(homes(tmp_path)[0].rglob("*.csv"))
+    assert homes(tmp_path) == []

@@ -10,9 +10,9 @@ import zipfile
 import pytest
 
 from microagg.actions.example import patients
-from microagg.app.screens import k_sentence
+from microagg.app.wording import k_sentence
 from microagg.base.recipe import Recipe
-from tests.app.serving import Guest, code_blocks, running
+from tests.app.serving import code_blocks
 from tests.commands import microagg
 
 
@@ -113,7 +113,7 @@ def test_demands_on_confidential_columns_are_kept_and_told(guest, table):
     keys = {f"diversity:{names.index('diagnosis')}": "2", f"closeness:{names.index('cost')}": "0.5"}
     said = guest.live("/promise", {"k": "4", **keys})
     assert "--diversity diagnosis=2 --closeness cost=0.5" in said["command"]
-    guest.post("/protect", keys)
+    guest.post("/protect", {**keys, "method": "mdav"})
     job = guest.wait()
     assert job.status == "done", job.problem
     run = guest.desk.state.runs[-1]
@@ -160,20 +160,33 @@ def test_risk_compare_private_and_assess(guest, table, tmp_path):
     assert guest.wait().status == "done"
     assert "re-identifications are to be expected" in guest.page("/risk")
 
-    guest.post("/compare", {"ks": "3, 5", "methods": ["mdav", "zscore"]})
+    place = list(guest.desk.state.draft.roles).index("diagnosis")
+    asked = {"ks": "3, 5", "methods": ["mdav", "zscore"], f"diversity:{place}": "none, 3"}
+    guest.post("/compare", asked)
     assert guest.wait().status == "done"
-    page = guest.page("/compare?choice=1")
-    assert page.count("/compare?choice=") >= 8
+    page = guest.page("/compare?choice=5")
+    assert page.count("/compare?choice=") >= 16
     assert "Take this one" in page
-    guest.post("/use", {"k": "5", "method": "mdav"})
-    assert guest.desk.state.recipe().method == "mdav"
+    assert "With diversity diagnosis=3 the best is" in page
+    assert 'value="none, 3"' in page
+    guest.post("/use", {"k": "5", "method": "mdav", "demands": "diversity diagnosis=3"})
+    recipe = guest.desk.state.recipe()
+    assert (recipe.k, recipe.method, recipe.diversity) == (5, "mdav", {"diagnosis": 3})
+    guest.post("/use", {"k": "5", "method": "mdav", "demands": ""})
+    assert guest.desk.state.recipe().diversity == {}
+    jobs = len(guest.desk.jobs.all)
+    guest.post("/compare", {"ks": ",".join(map(str, range(2, 99))), "methods": ["mdav", "tsp"]})
+    assert "at most 100" in guest.desk.state.problem
+    guest.post("/compare", {**asked, f"diversity:{place}": "none, many"})
+    assert "many" in guest.desk.state.problem
+    assert len(guest.desk.jobs.all) == jobs
 
     guest.post("/private", {"epsilon": "1", "bounds:1": "0:120", "method": "marginals"})
     assert guest.wait().status == "done"
     assert "epsilon-differential privacy" in guest.page("/private")
     assert guest.ask("GET", "/private/release").body.startswith(b"age")
 
-    guest.post("/protect", {"k": 3})
+    guest.post("/protect", {"k": 3, "method": "mdav"})
     assert guest.wait().status == "done"
     run = guest.desk.state.runs[-1]
     files = {
@@ -216,7 +229,7 @@ def test_cells_and_names_are_text_and_nothing_else(guest):
     rows = "".join(f'"{HOSTILE.replace(chr(34), chr(34) * 2)}",{n},{n % 7}\n' for n in range(30))
     name = HOSTILE.replace('"', '""')
     guest.open(HOSTILE + ".csv", f'"{name}",age,"cost {name}"\n{rows}'.encode())
-    guest.post("/protect", {"k": 3})
+    guest.post("/protect", {"k": 3, "method": "mdav"})
     assert guest.wait().status == "done"
     for path in (
         "/",
@@ -255,15 +268,15 @@ def test_a_file_is_opened_in_its_place(guest, table):
     assert guest.desk.state.table.address == str(path.resolve())
 
 
-def test_delete_everything(tmp_path, table):
-    with running(tmp_path, tmp_path) as server:
-        guest = Guest(server)
-        guest.open("patients.csv", table)
-        guest.post("/protect", {"k": 3, "method": "mdav"})
-        guest.wait()
-        assert server.desk.state.runs
-        assert guest.post("/forget").headers["location"] == "/"
-        assert server.desk.state.table is None
-        assert not list(server.desk.home.path.rglob("*.csv"))
-        guest.open("patients.csv", table)
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith("microagg-app")]
+def test_delete_everything(guest, table):
+    desk = guest.desk
+    guest.open("patients.csv", table)
+    guest.post("/protect", {"k": 3, "method": "mdav"})
+    guest.wait()
+    assert desk.state.runs
+    assert list(desk.home.path.rglob("*.csv"))
+    assert guest.post("/forget").headers["location"] == "/"
+    assert desk.state.table is None
+    assert not list(desk.home.path.rglob("*.csv"))
+    # The app goes on.
+    assert guest.open("patients.csv", table).look.rows == 300

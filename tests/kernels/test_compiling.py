@@ -13,7 +13,9 @@ import numba
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from microagg.kernels import compiling
+from microagg.kernels import announcing, compiling
+from microagg.kernels.announcing import Announcement
+from microagg.kernels.turns import Turn
 
 
 def compilation(module):
@@ -28,7 +30,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def announcement():
-    return compiling._Announcement(after_seconds=0.3)
+    return Announcement(after_seconds=0.3)
 
 
 def compile_for(announcement, seconds, module="microagg.kernels.somewhere"):
@@ -53,7 +55,9 @@ def test_a_long_compilation_is_announced_once(
     monkeypatch.setattr("sys.stderr", stream)
     for duration in seconds:
         compile_for(announcement, duration, module)
-    assert stream.getvalue().count("compiling kernels, first run only") == told
+    assert stream.getvalue().count("first run only") == told
+    if told:
+        assert re.search(rf"compiling [1-3] of {announcing.OF_A_JOURNEY},", stream.getvalue())
 
 
 def test_kernels_run_where_nothing_can_be_cached(monkeypatch):
@@ -139,7 +143,7 @@ def test_what_others_can_write_is_never_loaded(tmp_path, monkeypatch, caplog, wa
 def kernels_of_the_package():
     """Every kernel there is, with the file it stands in."""
     for path in sorted(compiling._PACKAGE.rglob("*.py")):
-        if b"import kernel" in path.read_bytes():
+        if b"kernels.compiling import" in path.read_bytes():
             name = ".".join(path.relative_to(compiling._PACKAGE.parent).with_suffix("").parts)
             for found in vars(importlib.import_module(name)).values():
                 if isinstance(found, Dispatcher) and found.py_func.__module__ == name:
@@ -196,3 +200,69 @@ def test_an_edited_kernel_is_not_loaded_from_the_cache(tmp_path):
     path.write_text("ONE = 2\n")
     compiling._stamp_of.cache_clear()
     assert compiling._stamp_of(path) != before
+
+
+DEMO = """
+import sys
+from pathlib import Path
+from numba.core.dispatcher import Dispatcher
+from microagg.actions.demo import run
+from microagg.kernels.announcing import announcement
+
+run(Path(sys.argv[1]), k=5, records=600, seed=1, quiet=True)
+called = {
+    id(found): len(found.signatures)
+    for name, module in list(sys.modules.items()) if name.startswith("microagg.")
+    for found in vars(module).values() if isinstance(found, Dispatcher) and found.signatures
+    if not found.targetoptions.get("no_cpython_wrapper")
+}
+print(announcement.count, len(called), max(called.values()))
+"""
+
+
+def test_kernels_of_a_plain_journey_have_one_signature_each(tmp_path):
+    """And there are as many as people are told; those that only kernels call are not counted."""
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", DEMO, tmp_path], capture_output=True, text=True, check=True
+        )
+        compiled, called, most = map(int, done.stdout.split())
+        assert most == 1
+        if compiled == 0:  # then nothing has a signature but what Python called
+            break
+    assert called == announcing.OF_A_JOURNEY
+
+
+TURNS = """
+import sys, time
+from pathlib import Path
+from microagg.kernels.turns import Turn
+
+turn = Turn(Path(sys.argv[1]), "one")
+print(turn.take(), flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_another_process_is_waited_for(tmp_path):
+    words = [sys.executable, "-c", TURNS, tmp_path]
+    with subprocess.Popen([*words, "1.5"], stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "False\n"
+        assert Turn(tmp_path, "another").take() is False
+        second = Turn(tmp_path, "one")
+        assert second.take() is True
+    assert second.take() is False
+    second.give_back()
+
+
+def test_no_turns_where_no_file_can_be_locked(tmp_path):
+    assert Turn(tmp_path / "missing", "one").take() is False
+
+
+def test_where_nothing_is_kept_people_are_told_how_to_help(announcement, monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    announcement.kept = False
+    compile_for(announcement, 0.6)
+    assert "NUMBA_CACHE_DIR" in stream.getvalue()
+    assert "first run only" not in stream.getvalue()

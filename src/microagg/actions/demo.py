@@ -14,7 +14,7 @@ from microagg.base.arrays import check_k, check_seed
 from microagg.base.files import whole_file
 from microagg.base.recipe import Recipe
 from microagg.base.texts import printable
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 from microagg.release.output import certificate_path, record_path
 from microagg.release.release import Release
 

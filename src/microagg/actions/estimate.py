@@ -22,7 +22,7 @@ from microagg.engine.memory import Memory
 from microagg.engine.plan import Plan, make_plan
 from microagg.engine.protocol import Engine, refuse_bound, refuse_in_parts
 from microagg.grouping.constraints import How, partition_units
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 from microagg.table.opening import open_head
 from microagg.table.streams import estimated_size
 

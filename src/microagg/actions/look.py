@@ -20,6 +20,8 @@ from microagg.table.streams import estimated_size
 
 # Rows and letters that are shown, and bars of a column in small.
 ROWS, LETTERS, BARS = 8, 40, 24
+# Numbers below it are shown without decimals if they have none.
+_WHOLE = 1e15
 # Of a table that does not fit into memory so many bytes are looked at.
 _HEAD = 1 << 28
 
@@ -75,9 +77,13 @@ class LookedAt:
         return count_classes(pa.table(columns), list(names)).unique
 
     def _head(self) -> tuple[tuple[str | None, ...], ...]:
-        frame = self._opened.frame
-        columns = [frame.column(name).slice(0, ROWS).to_pylist() for name in frame.names]
-        return tuple(zip(*([_shown(cell) for cell in column] for column in columns), strict=True))
+        frame, origin = self._opened.frame, self._opened.origin
+        labels = origin.format.labels(origin.layout) if origin.layout else {}
+        columns = []
+        for name in frame.names:
+            cells, known = frame.column(name).slice(0, ROWS).to_pylist(), labels.get(name)
+            columns.append([_shown(known.get(cell, cell) if known else cell) for cell in cells])
+        return tuple(zip(*columns, strict=True))
 
 
 def _opened(address: str, reading: Reading, advance: Any) -> tuple[Opened, float]:
@@ -93,5 +99,6 @@ def _opened(address: str, reading: Reading, advance: Any) -> tuple[Opened, float
 def _shown(cell: Any) -> str | None:
     if cell is None:
         return None
-    text = str(cell)
+    whole = isinstance(cell, float) and cell.is_integer() and abs(cell) < _WHOLE
+    text = str(int(cell) if whole else cell)
     return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from microagg.actions.publish import Publication
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 from microagg.release.output import certificate_path, record_path
 from microagg.release.telling import story_of
 from microagg.report.page import render_parts

@@ -20,7 +20,7 @@ from microagg.base.recipe import Recipe
 from microagg.base.record import Record
 from microagg.engine.choosing import Where
 from microagg.engine.disk.work import remove_left, work_path
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 from microagg.release.output import (
     certificate_path,
     record_beside,

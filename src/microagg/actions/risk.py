@@ -8,23 +8,29 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import OptionError
-from microagg.base.progress import watch
+from microagg.base.progress import Advance, watch
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import encode
 from microagg.engine.choosing import Where, choose_engine
+from microagg.engine.disk.engine import Disk
 from microagg.engine.survey import bad_weights
 from microagg.kernels.threads import run_each
-from microagg.measure.risk.exposure import THRESHOLD, Exposure
+from microagg.measure.risk.exposing import KeyColumn
+from microagg.measure.risk.exposure import THRESHOLD, Exposure, Whole
+from microagg.measure.risk.frequencies import Frequencies
 from microagg.measure.risk.keys import MISSING, Keys
 from microagg.measure.risk.outcome import Risk
 from microagg.measure.risk.special_uniques import MOST_WORK, largest_size
+from microagg.measure.risk.tally import Tally, added
 from microagg.table.classes import codes_of
+from microagg.table.classes_in_parts import WholeClasses
 from microagg.table.frames import Frame
-from microagg.table.opening import Opened, check_columns, open_table
+from microagg.table.opening import Opened, Origin, check_columns, open_table
 
 
 def risk(
@@ -56,9 +62,10 @@ def risk(
     threshold: the risk of a record that is too high, between 0 and 1.
     largest: look for special uniques of up to so many columns; 0 for none. If not given, as many as
         a minute allows, and a note says how many.
-    engine, memory: as in `protect`. A table on disk or of Spark is judged by a sample of so many
-        records as a note says: these are looked at as a sample of the table, which `population`
-        is about if there are no weights.
+    engine, memory: as in `protect`. On disk frequencies are counted on all records, in parts, and
+        what follows from them; special uniques, diversity, wildcards and the arrays by record are
+        of a sample, whose size a note says. A table of Spark is judged by such a sample, which
+        `population` takes into account.
     reading: how to read it, as in `Recipe.reading`.
 
     O(n) memory; O(n) time for each key, but for special uniques, see
@@ -104,9 +111,13 @@ def _of_sample(
     try:
         with watch("looking at all records", progress) as advance:
             survey = opened.survey(advance)
-        sample, _ = survey.sample.result()
+        sample, rows = survey.sample.result()
         source = Opened(Frame(sample), opened.origin, opened.sha256, list(opened.notes))
-        return asked.measure(source, progress, survey.rows, survey.weight)
+        whole = None
+        if isinstance(opened, Disk) and rows.size < survey.rows and asked.missing == "value":
+            with watch("counting all records", progress) as advance:
+                whole = counted_on_disk(opened, asked, rows, advance)
+        return asked.measure(source, progress, survey.rows, survey.weight, whole)
     finally:
         opened.close()
 
@@ -163,21 +174,24 @@ class Asked:
         progress: bool | None = None,
         rows: int | None = None,
         weight: float = 0.0,
+        whole: Whole | None = None,
     ) -> Risk:
         """The risk of a table that was opened.
 
-        rows, weight: of all records, where the table is a sample of them.
+        rows, weight: of all records, where the table is a sample of them; whole: what was counted
+        on all of them.
         """
         check_columns(self.named, opened.frame.names)
         with watch("counting", progress) as advance:
             codes = _codes(opened, [*self.keys, *self.confidential])
             exposure = Exposure(
                 keys=Keys.of(self.keys, codes[: len(self.keys)]),
-                weights=self._weights(opened, rows, weight),
+                weights=self._weights(opened, None if whole else rows, weight),
                 households=None if self.household is None else _households(opened, self.household),
                 wildcards=self.missing == "wildcard",
                 threshold=self.threshold,
                 advance=advance,
+                whole=whole,
             )
             columns = len(self.keys)
             size = largest_size(columns, exposure.combinations.count, self.most_work)
@@ -186,7 +200,11 @@ class Asked:
                 replace(exposure, largest=size),
                 dict(zip(self.confidential, codes[columns:], strict=True)),
                 rows,
-                notes=(*opened.notes, *_sample_note(exposure.rows, rows), *self._notes(size)),
+                notes=(
+                    *opened.notes,
+                    *self._on_a_sample(exposure, rows, size),
+                    *self._notes(size),
+                ),
             )
 
     def _weights(
@@ -203,6 +221,24 @@ class Asked:
             raise bad_weights(self.weights)
         return values if times == 1.0 else values * (weight / values.sum())
 
+    def _on_a_sample(self, exposure: Exposure, rows: int | None, size: int) -> Iterator[str]:
+        """What is of a sample, and how large that is; size: see `special_uniques`."""
+        sampled = exposure.rows
+        if rows is None or rows == sampled:
+            return
+        if exposure.whole is None:
+            yield (
+                f"All figures are of a sample of {sampled:,} of the {rows:,} records; what is said "
+                "of the population takes the others into account."
+            )
+            return
+        looked_at = ["special uniques"] if size else []
+        looked_at += ["diversity"] if self.confidential else []
+        yield (
+            f"Frequencies and what follows from them are counted on all {rows:,} records; "
+            f"{' and '.join([*looked_at, 'what is known by record'])} on a sample of {sampled:,}."
+        )
+
     def _notes(self, looked_at: int) -> Iterator[str]:
         columns = len(self.keys)
         if self.largest is not None or looked_at == columns:
@@ -216,15 +252,6 @@ class Asked:
             else f"Special uniques were not looked for, as combinations of {columns} columns are "
             f"too many; say largest={min(2, columns)} to do it, or name fewer keys."
         )
-
-
-def _sample_note(sampled: int, rows: int | None) -> list[str]:
-    if rows is None or rows == sampled:
-        return []
-    return [
-        f"All figures are of a sample of {sampled:,} of the {rows:,} records; what is said of the "
-        "population takes the others into account."
-    ]
 
 
 def once(names: Sequence[str], setting: str) -> list[str]:
@@ -256,3 +283,74 @@ def _households(opened: Opened, name: str) -> NDArray[np.int64]:
     alone = np.flatnonzero(codes == MISSING)
     codes[alone] = codes.max(initial=0) + 1 + np.arange(alone.size)
     return codes
+
+
+# Beside the keys, which cannot be called so.
+_WEIGHT, _ROW = "\0weight", "\0row"
+
+
+def counted_on_disk(
+    engine: Disk, asked: Asked, sampled: NDArray[np.int64], advance: Advance
+) -> Whole:
+    """What all records add up to, and the frequencies of those sampled, by their row numbers.
+
+    A look at the table for all keys, and two for each: alone, and all others. Sums of weights may
+    differ from those of a table in memory in the last digits. Memory: that of `classes_in_parts`.
+    """
+    keys, origin = list(asked.keys), engine.origin
+    names = [*keys, *([] if asked.weights is None else [asked.weights])]
+    times = 1.0 / (asked.fraction or 1.0)
+    found = Frequencies(np.zeros(sampled.size, np.int64), np.zeros(sampled.size))
+    looks = 2 * len(keys) + 1
+
+    def coded(start: int, part: pa.RecordBatch) -> pa.RecordBatch:
+        columns = {name: _comparable(origin, name, part.column(name)) for name in keys}
+        if asked.weights is not None:
+            columns[_WEIGHT] = part.column(asked.weights).cast(pa.float64())
+        rows = np.arange(start, start + part.num_rows)
+        at = np.searchsorted(sampled, rows).clip(max=sampled.size - 1)
+        columns[_ROW] = pa.array(at, mask=sampled[at] != rows)
+        return pa.RecordBatch.from_pydict(columns)
+
+    def classes(by: Sequence[str], look: int, *more: str) -> Iterator[WholeClasses]:
+        values = [*([] if asked.weights is None else [_WEIGHT]), *more]
+        tell = lambda share: advance((look + share) / looks)  # noqa: E731
+        return engine.classes(names, coded, by, values, tell)
+
+    def population(part: WholeClasses) -> NDArray[np.float64]:
+        if asked.weights is None:
+            return part.sizes.astype(np.float64) * times
+        counts = 1 if part.weights is None else part.weights
+        weights = part.values[:, 0].copy().view(np.float64) * counts
+        return np.asarray(np.bincount(part.labels, weights, part.sizes.size), np.float64)
+
+    def tally(by: Sequence[str], look: int) -> Tally:
+        parts = classes(by, look)
+        return added([Tally.of(each.sizes, population(each), asked.threshold) for each in parts])
+
+    tallies = []
+    for part in classes(keys, 0, _ROW):
+        summed = population(part)
+        lines = np.flatnonzero(~part.missing[:, -1])
+        at, labels = part.values[lines, -1], part.labels[lines]
+        found.sample[at], found.population[at] = part.sizes[labels], summed[labels]
+        tallies.append(Tally.of(part.sizes, summed, asked.threshold))
+    whole, columns = added(tallies), []
+    for place, name in enumerate(keys):
+        others = [each for each in keys if each != name]
+        alone = tally([name], 2 * place + 1)
+        if others:
+            without = tally(others, 2 * place + 2)
+        else:
+            everybody = np.array([whole.rows]), np.array([whole.population])
+            without = Tally.of(*everybody, asked.threshold)
+        columns.append(KeyColumn.of(name, alone, without, None))
+    return Whole(whole, tuple(columns), found)
+
+
+def _comparable(origin: Origin, name: str, column: pa.Array) -> pa.Array:
+    """A key as it is compared: without a value where it is NaN, or a text or a code says so."""
+    column = origin.readable(origin.format.without_codes(column, name, origin.layout))
+    if pa.types.is_floating(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column

@@ -22,7 +22,7 @@ from microagg.aggregation.wells import (
     normalise,
     shallower,
 )
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 # So many groups are tried in pairs, and a change must save more than rounding could.
 _PAIRED = 400
@@ -130,7 +130,7 @@ def _quadratic(off, off_square, dy, ds, a, b, c):
     return a * x * dy + b * (x * ds + s * dy) + c * s * ds
 
 
-@kernel
+@inner
 def _cross(wells, y, other, cost, rest, j):
     """Send a group to its other well."""
     dy = wells[SIZE, j] * (other[j] - y[j])
@@ -195,7 +195,7 @@ def combine_wells(wells, y, other, cost, rest, best, best_cost, walks):
     return best_cost
 
 
-@kernel
+@inner
 def _least_decided(other, cost):
     """The groups with two wells that differ least."""
     count = 0

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 SIZE, AT, FOURTH, SECOND, FIRST, CONSTANT = range(6)
 # A step that promises less than this share of the cost is the last.
@@ -60,7 +60,7 @@ def measure_wells(z, labels, distances, importances, alpha, wells):
         wells[CONSTANT, j] += (1.0 - alpha) * shift * shift
 
 
-@kernel
+@inner
 def deeper(p, tilt):
     """The largest root of t^3 + p t - tilt, for tilt >= 0."""
     reach = math.sqrt(abs(p) / 3.0)
@@ -75,7 +75,7 @@ def deeper(p, tilt):
     return 2.0 * reach * math.cos(math.acos(ratio) / 3.0)
 
 
-@kernel
+@inner
 def shallower(p, tilt):
     """The least root of t^3 + p t - tilt where that is a second well, for tilt >= 0; else NaN."""
     if p >= 0.0:
@@ -204,7 +204,7 @@ def descend(wells, y):
     return cost, slope, bend
 
 
-@kernel
+@inner
 def _newton_step(wells, y, gradient, slope, bend, exact, step):
     """A step that keeps mean and variance to first order; returns how fast the cost falls."""
     groups = wells.shape[1]

@@ -14,23 +14,17 @@ from microagg.app.guard import Keys
 from microagg.app.home import Home
 from microagg.app.jobs import Jobs, Worker
 from microagg.app.state import (
-    BY_COLUMN,
-    OF_COLUMNS,
-    ROLES,
     SETTINGS,
     Draft,
     Look,
-    Outcome,
     Run,
     State,
     Table,
     typed,
 )
-from microagg.base import texts
 from microagg.base.addresses import without_password
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.reading import Reading
-from microagg.base.texts import listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +57,7 @@ class Desk:
         self.state = State()
         self.methods: list[dict[str, Any]] = [{"name": "auto", "description": ""}]
         self.private_given: dict[str, str] = {}
-        self._changing = threading.RLock()
+        self.changing = threading.RLock()
 
     def warm_up(self) -> None:
         """Have both processes ready before anybody asks, in the background."""
@@ -138,7 +132,7 @@ class Desk:
 
     def open_address(self, address: str, name: str, how: str) -> str:
         """Any table."""
-        with self._changing:
+        with self.changing:
             self.state.tables += 1
             self.state.table = Table(self.state.tables, address, name, how)
             self.state.draft = Draft()
@@ -147,12 +141,12 @@ class Desk:
 
     def read_again(self, form: FormData) -> str:
         """The same table, read in another way."""
-        table = self._table(form)
+        table = self.table(form)
         given = {name: str(form.get(name, "")) for name in Reading.model_fields}
         settings = [each for each in SETTINGS.values() if each.setting == "reading"]
         reading = typed(settings, given)
         Reading(**reading)
-        with self._changing:
+        with self.changing:
             self.state.tables += 1
             table = Table(self.state.tables, table.address, table.name, table.how, None, reading)
             self.state.table, self.state.draft = table, Draft()
@@ -161,7 +155,7 @@ class Desk:
 
     def _look(self, table: Table) -> None:
         def keep(look: Look) -> None:
-            with self._changing:
+            with self.changing:
                 table.look = look
                 if self.state.table is table:
                     self.state.draft = Draft.suggested(look)
@@ -169,7 +163,7 @@ class Desk:
         asked = {"address": table.address, "reading": table.reading, "demo": table.how == "demo"}
         self.jobs.add(self.holder, f"Reading {table.name}", "/", "look", asked, keep)
 
-    def _table(self, form: FormData) -> Table:
+    def table(self, form: FormData) -> Table:
         """The table that a form is about: another tab may have opened another one meanwhile."""
         table = self.state.ready
         if table is None or str(form.get("table", "")) != str(table.number):
@@ -178,243 +172,10 @@ class Desk:
             )
         return table
 
-    # Roles and promise.
-
-    def save_roles(self, form: FormData) -> str:
-        """What each column is."""
-        with self._changing:
-            self._table(form)
-            draft = self.state.draft
-            names = list(draft.roles)
-            for place, name in enumerate(names):
-                role = str(form.get(f"role:{place}", draft.roles[name]))
-                if role not in ROLES:
-                    raise OptionError(
-                        f"there is no role {role!r:.40}; there are {', '.join(ROLES)}"
-                    )
-                draft.roles[name] = role
-                for kept, key in ((draft.kinds, "kind"), (draft.orders, "order")):
-                    kept[name] = str(form.get(f"{key}:{place}", kept.get(name, ""))).strip()
-            draft.weights = _named(names, form.get("weights", ""))
-            draft.entity = _named(names, form.get("entity", ""))
-            draft.household = _named(names, form.get("household", ""))
-            draft.within = [_named(names, each) for each in form.getlist("within")]
-        if form.get("next") == "risk":
-            return self.measure_risk(form)
-        return "/roles" if not form.get("next") else "/promise"
-
-    def told_of_roles(self) -> dict[str, Any]:
-        """How many are alone, and whether the roles fit together."""
-        sentence = self.count_alone()
-        problem = ""
-        try:
-            self.state.recipe()
-        except MicroaggError as failure:
-            problem = str(failure)
-        return {"alone": sentence, "problem": problem}
-
-    def count_alone(self) -> str:
-        """The sentence about records that stand out, counted if need be."""
-        table, names = self.state.ready, tuple(self.state.draft.named("quasi-identifier"))
-        if table is not None and names and self.state.alone_now() is None:
-            asked = {"address": table.address, "reading": table.reading, "names": list(names)}
-            self.state.alone[table.number, names] = self.holder.call("alone", asked)
-        return screens.alone_sentence(self.state)
-
-    def save_promise(self, form: FormData) -> str:
-        """What the release shall keep."""
-        with self._changing:
-            self._table(form)
-            draft = self.state.draft
-            names = list(draft.roles)
-            for key, text in form.items():
-                name, _, place = key.partition(":")
-                plain = name in SETTINGS and name not in OF_COLUMNS and not place
-                if (plain and SETTINGS[name].setting != "reading") or key == "format":
-                    draft.entries[key] = str(text)
-                elif name in BY_COLUMN and place.isdecimal() and int(place) < len(names):
-                    draft.entries[f"{name}:{names[int(place)]}"] = str(text)
-            for name, setting in SETTINGS.items():
-                # A box that is not ticked is not sent.
-                is_box = setting.plain_type is bool and not setting.spelled.parse
-                if is_box and name not in form and form.get("all"):
-                    draft.entries[name] = ""
-        return "/promise"
-
-    def told_of_promise(self) -> dict[str, Any]:
-        """The command, the recipe, or why there is none."""
-        return screens.said(self.state, self.written)
-
-    # Work.
-
-    def measure_risk(self, form: FormData) -> str:
-        """How risky the table is as it stands."""
-        self._table(form)
-        asked = screens.risk_arguments(self.state)
-        if not asked["keys"]:
-            raise OptionError("say first which columns others may know: no quasi-identifier yet")
-
-        def keep(found: dict[str, Any]) -> None:
-            self.state.risk = Outcome(asked, found)
-
-        self.jobs.add(self.maker, "Measuring the risk of the table", "/risk", "risk", asked, keep)
-        return "/risk"
-
-    def protect(self, form: FormData) -> str:
-        """Make the release."""
-        self.save_promise(form)
-        table, recipe = self._table(form), self.state.recipe()
-        folder = self.home.new_run()
-        output = folder / f"release{screens.release_suffix(self.state, self.written)}"
-        name = table.name
-        arguments = {
-            "address": table.address,
-            "recipe": recipe,
-            "output": str(output),
-            "name": name,
-        }
-
-        def keep(made: dict[str, Any]) -> None:
-            runs = self.state.runs
-            number = runs[-1].number + 1 if runs else 1
-            title = f"{name}, k = {recipe.k}"
-            runs.append(Run(number, title, table, recipe, made, str(folder)))
-
-        self.jobs.add(self.maker, f"Protecting {name}", "/result", "protect", arguments, keep)
-        return "/result"
-
-    def compare(self, form: FormData) -> str:
-        """Several k and methods."""
-        table, recipe = self._table(form), self.state.recipe()
-        try:
-            ks = [int(text) for text in str(form.get("ks", "")).replace(",", " ").split()]
-        except ValueError:
-            raise OptionError("k are whole numbers with commas, for example 3, 5, 10") from None
-        methods = [str(each) for each in form.getlist("methods")]
-        arguments = {
-            "address": table.address,
-            "recipe": recipe,
-            "ks": ks,
-            "methods": methods,
-            "link": "/compare?choice=",
-        }
-        asked = {"ks": ks, "methods": methods, "table": table.number}
-
-        def keep(found: dict[str, Any]) -> None:
-            self.state.comparison = Outcome(asked, found)
-
-        self.jobs.add(
-            self.maker, "Comparing ways to protect it", "/compare", "compare", arguments, keep
-        )
-        return "/compare"
-
-    def use(self, form: FormData) -> str:
-        """Take one of the ways that were compared."""
-        self._table(form)
-        for name in ("k", "method"):
-            self.state.draft.entries[name] = str(form.get(name, ""))
-        return "/promise"
-
-    def cancel(self, form: FormData) -> str:
-        """End a job."""
-        number = str(form.get("job", ""))
-        job = self.jobs.find(int(number)) if number.isdecimal() else None
-        if job is not None:
-            self.jobs.cancel(job)
-        return str(form.get("page", "/"))
-
-    def rename(self, form: FormData) -> str:
-        """Call a release by another name."""
-        run = self._run(form)
-        run.name = str(form.get("name", "")).strip()[:100] or run.name
-        return f"/result/{run.number}"
-
-    def write_as(self, form: FormData) -> str:
-        """A release that was made, in another format too."""
-        run, suffix = self._run(form), str(form.get("format", ""))
-        if suffix not in self.written:
-            raise OptionError(f"files that end with {suffix!r:.20} cannot be written")
-        output = Path(run.folder) / f"release{suffix}"
-        if str(output) in (run.made["files"]["release"], *run.formats.values()):
-            return f"/takeaway/{run.number}"
-        arguments = {
-            "address": run.table.address,
-            "recipe": run.recipe,
-            "output": str(output),
-            "record": run.made["files"]["record"],
-        }
-
-        def keep(path: str) -> None:
-            run.formats[f"release{suffix}"] = path
-
-        page = f"/takeaway/{run.number}"
-        self.jobs.add(
-            self.maker, f"Writing {run.name} as {suffix}", page, "write_as", arguments, keep
-        )
-        return page
-
-    def private(self, form: FormData) -> str:
-        """A release with differential privacy."""
-        table = self._table(form)
-        given = self.private_given = {key: str(value) for key, value in form.items()}
-        names = list(self.state.draft.roles)
-        bounds = [
-            f"{listed([name])}={given[f'bounds:{place}']}"
-            for place, name in enumerate(names)
-            if given.get(f"bounds:{place}", "").strip()
-        ]
-        if not bounds:
-            raise OptionError(
-                "give at least one column its bounds: what it may hold, known without the data"
-            )
-        try:
-            epsilon = float(given.get("epsilon", ""))
-        except ValueError:
-            raise OptionError("epsilon is a number above 0, for example 1") from None
-        folder = self.home.new_run()
-        arguments: dict[str, Any] = {
-            "address": table.address,
-            "output": str(folder / f"release{screens.release_suffix(self.state, self.written)}"),
-            "report": str(folder / "report.html"),
-            "epsilon": epsilon,
-            "bounds": texts.bounds(bounds, "bounds"),
-            "method": given.get("method", "marginals"),
-            "reading": table.reading,
-        }
-
-        def keep(found: dict[str, Any]) -> None:
-            self.state.private = Outcome(given, found)
-
-        self.jobs.add(self.maker, "Releasing with noise", "/private", "private", arguments, keep)
-        return "/private"
-
-    def assess(self, given: dict[str, str], files: dict[str, Path]) -> str:
-        """Somebody else's release of the table."""
-        table = self.state.ready
-        if table is None or given.get("table") != str(table.number):
-            raise OptionError("open the original first: the release is judged against it")
-        if "release" not in files:
-            raise OptionError("choose the file of the release")
-        arguments: dict[str, Any] = {"original": table.address, "released": str(files["release"])}
-        arguments["reading"] = table.reading or None
-        if given.get("key"):
-            arguments["key"] = given["key"]
-        if "record" in files:
-            arguments["record"] = str(files["record"])
-        else:
-            arguments["quasi_identifiers"] = self.state.draft.named("quasi-identifier") or None
-            arguments["confidential"] = self.state.draft.named("confidential")
-
-        def keep(found: dict[str, Any]) -> None:
-            self.state.assessment = Outcome(given, found)
-
-        self.jobs.add(self.maker, "Judging the release", "/assess", "assess", arguments, keep)
-        return "/assess"
-
     def forget(self, _form: FormData) -> str:
         """Delete everything: the table, the releases, all that was found out."""
         self._stop()
-        with self._changing:
+        with self.changing:
             self.state = State(tables=self.state.tables)
             self.private_given = {}
             self.jobs.all.clear()
@@ -422,14 +183,8 @@ class Desk:
         self.warm_up()
         return "/"
 
-    def _run(self, form: FormData) -> Run:
+    def run(self, form: FormData) -> Run:
         for run in self.state.runs:
             if str(run.number) == str(form.get("run", "")):
                 return run
         raise OptionError("this release is not there any more")
-
-
-def _named(names: list[str], place: Any) -> str:
-    """The column that a form means by its place."""
-    text = str(place)
-    return names[int(text)] if text.isdecimal() and int(text) < len(names) else ""

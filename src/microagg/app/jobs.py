@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 from microagg.base.errors import MicroaggError
 
+# Seconds for which every page tells that a job came to nothing; its own page always does.
+_NEWS = 30.0
 _ENDED = (
     "the work ended before it was done: it was stopped from outside, or there was not enough "
     "memory; nothing else is lost"
@@ -119,6 +121,17 @@ class Job:
     status: Literal["waiting", "running", "done", "failed", "cancelled"] = "waiting"
     problem: str = ""
     started: float = field(default_factory=time.monotonic)
+    ended: float = 0.0
+
+    @property
+    def came_to_nothing(self) -> bool:
+        """Whether it failed or was cancelled."""
+        return self.status in ("failed", "cancelled")
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it ended just now."""
+        return time.monotonic() - self.ended < _NEWS
 
     @property
     def under_way(self) -> bool:
@@ -172,6 +185,7 @@ class Jobs:
             except MicroaggError as failure:
                 if job.status != "cancelled":
                     job.status, job.problem = "failed", str(failure)
+            job.ended = time.monotonic()
 
         threading.Thread(target=work, daemon=True).start()
         return job
@@ -179,6 +193,7 @@ class Jobs:
     def cancel(self, job: Job) -> None:
         """Want it no more; what it has made so far goes."""
         was, job.status = job.status, "cancelled" if job.under_way else job.status
+        job.ended = time.monotonic()
         if was == "running":
             job.worker.kill()
             # The next job need not wait for what takes long to load.

@@ -1,10 +1,11 @@
 """What the app answers: pages for whoever looks, changes for whoever posts a form."""
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -23,10 +24,10 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from microagg.actions.pages import stylesheet
-from microagg.app import screens
+from microagg.app import choosing, making, screens
 from microagg.app.desk import Desk
 from microagg.app.state import Run
-from microagg.app.uploads import Form
+from microagg.app.uploads import Form, receive
 from microagg.base.errors import InputError, MicroaggError, sentence_of
 from microagg.base.files import suffix_of
 
@@ -42,7 +43,7 @@ _FILES = {
     "report": "keep",
     "recipe": "keep",
 }
-Change = Callable[[FormData], str]
+Change = Callable[[Desk, FormData], str]
 
 
 class Routes:
@@ -73,21 +74,21 @@ class Routes:
                 Route("/zip/{run:int}/{name}", self.zip, methods=get),
                 Route("/private/{name}", self.private_file, methods=get),
                 Route("/static/{name}", self.static, methods=get),
-                Route("/open", self.posted(self.desk.open), methods=post),
+                Route("/open", self.posted(Desk.open), methods=post),
                 Route("/upload", self.upload, methods=post),
-                Route("/reading", self.posted(self.desk.read_again), methods=post),
+                Route("/reading", self.posted(Desk.read_again), methods=post),
                 Route("/roles", self.save_roles, methods=post),
-                Route("/risk", self.posted(self.desk.measure_risk), methods=post),
+                Route("/risk", self.posted(making.measure_risk), methods=post),
                 Route("/promise", self.save_promise, methods=post),
-                Route("/protect", self.posted(self.desk.protect), methods=post),
-                Route("/compare", self.posted(self.desk.compare), methods=post),
-                Route("/use", self.posted(self.desk.use), methods=post),
-                Route("/cancel", self.posted(self.desk.cancel), methods=post),
-                Route("/name", self.posted(self.desk.rename), methods=post),
-                Route("/format", self.posted(self.desk.write_as), methods=post),
-                Route("/private", self.posted(self.desk.private), methods=post),
+                Route("/protect", self.posted(making.protect), methods=post),
+                Route("/compare", self.posted(making.compare), methods=post),
+                Route("/use", self.posted(making.use), methods=post),
+                Route("/cancel", self.posted(making.cancel), methods=post),
+                Route("/name", self.posted(making.rename), methods=post),
+                Route("/format", self.posted(making.write_as), methods=post),
+                Route("/private", self.posted(making.private), methods=post),
                 Route("/assess", self.judge, methods=post),
-                Route("/forget", self.posted(self.desk.forget), methods=post),
+                Route("/forget", self.posted(Desk.forget), methods=post),
             ],
             exception_handlers={404: self.nothing_there, Exception: self.surprised},
         )
@@ -99,7 +100,7 @@ class Routes:
         try:
             entries = self.desk.chooser.entries(folder)
         except InputError as problem:
-            self.desk.state.problem = str(problem)
+            self._tell(problem, "/")
             folder, entries = "", self.desk.chooser.entries("")
         return HTMLResponse(screens.table(self.desk.state, self.desk.around(), entries, folder))
 
@@ -207,58 +208,78 @@ class Routes:
 
     async def save_roles(self, request: Request) -> Response:
         """Also as somebody chooses, then with what there is to say about it."""
-        return await self._saved(request, self.desk.save_roles, self.desk.told_of_roles)
+        return await self._saved(request, making.leave_roles, choosing.told_of_roles)
 
     async def save_promise(self, request: Request) -> Response:
         """Also as somebody types, then with what there is to say about it."""
-        return await self._saved(request, self.desk.save_promise, self.desk.told_of_promise)
+        return await self._saved(request, choosing.save_promise, choosing.told_of_promise)
 
     async def _saved(
-        self, request: Request, change: Change, tell: Callable[[], dict[str, Any]]
+        self, request: Request, change: Change, tell: Callable[[Desk], dict[str, Any]]
     ) -> Response:
         form = await request.form(max_fields=_MOST_FIELDS)
         self._check_form(str(form.get("csrf", "")))
         if request.headers.get("accept") != "application/json":
             return await run_in_threadpool(self._changed, change, form)
         try:
-            await run_in_threadpool(change, form)
-            return JSONResponse(await run_in_threadpool(tell))
+            await run_in_threadpool(change, self.desk, form)
+            return JSONResponse(await run_in_threadpool(tell, self.desk))
         except MicroaggError as problem:
             return JSONResponse({"problem": str(problem)})
 
     async def upload(self, request: Request) -> Response:
-        form = await self._received(request)
-        if isinstance(form, Response):
-            return form
-        return self._changed(lambda _: self.desk.open_upload(*form.files["file"]), FormData())
+        """A file by itself, with its name in a header; or in a form, where there are no scripts."""
+        if "x-file-name" not in request.headers:
+            form = await self._received(request)
+            if isinstance(form, Response):
+                return form
+            return self._changed(lambda desk, _: desk.open_upload(*form.files["file"]), FormData())
+        self._check_form(request.headers.get("x-csrf", ""))
+        name, chunks = unquote(request.headers["x-file-name"]), request.stream()
+        try:
+            path = self._placed("file", name)
+            await receive(chunks, path, self.desk.doors.max_upload)
+        except MicroaggError as problem:
+            return await self._refused(request, chunks, problem)
+        return self._changed(lambda desk, _: desk.open_upload(path, name), FormData())
 
     async def judge(self, request: Request) -> Response:
         form = await self._received(request)
         if isinstance(form, Response):
             return form
         paths = {name: path for name, (path, _) in form.files.items()}
-        return self._changed(lambda _: self.desk.assess(form.texts, paths), FormData())
+        return self._changed(lambda desk, _: making.assess(desk, form.texts, paths), FormData())
 
     async def _received(self, request: Request) -> Form | Response:
         """A form with files, on the disk; or where the browser is sent instead."""
         chunks = request.stream()
         try:
             form = Form(
-                request.headers.get("content-type", ""), self._placed, self.desk.doors.max_upload
+                request.headers.get("content-type", ""),
+                self._placed_of_form,
+                self.desk.doors.max_upload,
             )
             await form.read(chunks)
             if not form.files:
                 raise InputError("no file was chosen")
         except MicroaggError as problem:
-            self.desk.state.problem = str(problem)
-            # A browser that is still sending does not hear an answer.
-            async for _ in chunks:
-                pass
-            return RedirectResponse(_back(request), 303)
+            return await self._refused(request, chunks, problem)
         return form
 
-    def _placed(self, form: Form, field: str, name: str) -> Path:
+    async def _refused(
+        self, request: Request, chunks: AsyncIterator[bytes], problem: MicroaggError
+    ) -> Response:
+        self._tell(problem, _back(request))
+        # A browser that is still sending does not hear an answer.
+        async for _ in chunks:
+            pass
+        return RedirectResponse(_back(request), 303)
+
+    def _placed_of_form(self, form: Form, field: str, name: str) -> Path:
         self._check_form(form.texts.get("csrf", ""))
+        return self._placed(field, name)
+
+    def _placed(self, field: str, name: str) -> Path:
         suffix = suffix_of(Path(name).name).lower()
         allowed = (".json",) if field == "record" else self.desk.chooser.suffixes
         if suffix not in allowed:
@@ -274,11 +295,18 @@ class Routes:
     def _changed(self, change: Change, form: FormData) -> Response:
         self.desk.state.problem = ""
         try:
-            page = change(form)
+            page = change(self.desk, form)
         except MicroaggError as problem:
-            self.desk.state.problem = str(problem)
             page = str(form.get("page", "")) or "/"
-        return RedirectResponse(page if page.startswith("/") else "/", 303)
+            self._tell(problem, page)
+        return RedirectResponse(
+            page if page.startswith("/") and page[1:2] not in "/\\" else "/", 303
+        )
+
+    def _tell(self, problem: MicroaggError, page: str) -> None:
+        """On the page that comes next; other pages have nothing to do with it."""
+        self.desk.state.problem = str(problem)
+        self.desk.state.problem_page = page.removeprefix("/").partition("/")[0] or "table"
 
 
 def _back(request: Request) -> str:

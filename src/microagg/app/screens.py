@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from microagg.app.chooser import Entry
 from microagg.app.jobs import Job
 from microagg.app.state import (
     BY_COLUMN,
+    NO_DEMAND,
     OF_COLUMNS,
     ROLES,
     SETTINGS,
@@ -19,6 +20,7 @@ from microagg.app.state import (
     command_line,
     python_script,
 )
+from microagg.app.wording import alone_sentence, k_sentence, side_by_side, size
 from microagg.base.errors import MicroaggError
 from microagg.base.files import suffix_of
 from microagg.base.recipe import Recipe
@@ -98,8 +100,11 @@ class Field:
 def render(page: str, state: State, around: Around, template: str = "", **told: Any) -> str:
     """The page; template: its own is named like it."""
     shown = [job for job in around.jobs if job.under_way]
-    if around.jobs and around.jobs[-1].status in ("failed", "cancelled"):
-        shown.append(around.jobs[-1])
+    last = around.jobs[-1] if around.jobs else None
+    if last is not None and last.came_to_nothing:
+        own = template == "wait" or last.page.removeprefix("/").partition("/")[0] == page
+        first = last.page == "/" and page == "table"
+        shown += [last] if own or first or last.is_news else []
     recipe, problem = _recipe(state)
     text = (
         _environment()
@@ -115,6 +120,7 @@ def render(page: str, state: State, around: Around, template: str = "", **told: 
             ],
             recipe=recipe,
             unfit=problem,
+            problem=state.problem if state.problem_page in ("", page) else "",
             alone=alone_sentence(state),
             **told,
         )
@@ -123,7 +129,8 @@ def render(page: str, state: State, around: Around, template: str = "", **told: 
 
 
 def table(state: State, around: Around, entries: Sequence[Entry], folder: str) -> str:
-    """First screen: which table."""
+    """First screen: which table. folder: whose entries are shown, "." if that was asked for."""
+    opening, folder = bool(folder), "" if folder == "." else folder
     parts = [part for part in folder.split("/") if part]
     trail = [(part, "/".join(parts[: place + 1])) for place, part in enumerate(parts)]
     reading = [each for each in SETTINGS.values() if each.setting == "reading"]
@@ -139,7 +146,14 @@ def table(state: State, around: Around, entries: Sequence[Entry], folder: str) -
         for each in reading
     ]
     return render(
-        "table", state, around, entries=entries, folder=folder, trail=trail, reading=fields
+        "table",
+        state,
+        around,
+        entries=entries,
+        folder=folder,
+        opening=opening,
+        trail=trail,
+        reading=fields,
     )
 
 
@@ -190,17 +204,28 @@ def compare(state: State, around: Around, chosen: int | None) -> str:
     choice = None
     if found is not None and chosen is not None and 0 <= chosen < len(found["choices"]):
         choice = found["choices"][chosen]
-    asked = state.comparison.asked if state.comparison else {}
+    typed = state.comparing
+    tried = [
+        (
+            SETTINGS[name],
+            [
+                _tried(state, typed.get("tried", {}), name, column)
+                for column in state.draft.named(role)
+            ],
+        )
+        for name, role in BY_COLUMN.items()
+    ]
     return render(
         "compare",
         state,
         around,
         found=found,
-        asked=asked,
+        stale=state.comparison is not None and state.comparison.asked["table"] != state.tables,
         choice=choice,
         chosen=chosen,
-        ks=", ".join(map(str, asked.get("ks", (3, 5, 10, 20)))),
-        methods=asked.get("methods", ("auto", "mdav", "tsp")),
+        ks=typed.get("ks", "3, 5, 10, 20"),
+        methods=typed.get("methods", ("auto", "mdav", "tsp")),
+        tried=tried,
     )
 
 
@@ -240,41 +265,15 @@ def said(state: State, written: Sequence[str]) -> dict[str, str]:
     """What stands beside the promise: the command and the recipe, or why there is none."""
     recipe, problem = _recipe(state)
     if recipe is None or state.ready is None:
-        return {"problem": problem, "command": "", "recipe": "", "k": ""}
+        return {"problem": problem, "command": "", "recipe": "", "k": "", "now": "not yet"}
     output = f"release{release_suffix(state, written)}"
     return {
         "problem": "",
         "command": command_line(recipe, state.ready.name, output),
         "recipe": recipe.to_toml(),
         "k": k_sentence(recipe.k, recipe.units),
+        "now": f"k = {recipe.k}",
     }
-
-
-def k_sentence(k: int, units: str = "records") -> str:
-    """What a k means."""
-    one = {"records": "record", "entities": "person", "households": "household"}[units]
-    others = "one other" if k == 2 else f"at least {number(k - 1)} others"
-    return (
-        f"Every {one} looks like {others}: whoever searches for somebody by the quasi-identifiers "
-        f"finds {number(k)} and is right once in {number(k)} guesses ({percent(100 / k)})."
-    )
-
-
-def alone_sentence(state: State) -> str:
-    """How many stand out, if that is known."""
-    alone, ready = state.alone_now(), state.ready
-    names = state.draft.named("quasi-identifier")
-    if ready is None or ready.look is None:
-        return ""
-    if not names:
-        return "No column is a quasi-identifier yet."
-    if alone is None:
-        return ""
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    rows = ready.look.rows
-    share = f" ({percent(100 * alone / rows)})" if rows else ""
-    verb = "is" if alone == 1 else "are"
-    return f"{number(alone)} of {number(rows)} records{share} {verb} alone with their {listed}."
 
 
 def risk_arguments(state: State) -> dict[str, Any]:
@@ -295,35 +294,6 @@ def release_suffix(state: State, written: Sequence[str]) -> str:
     asked = state.draft.entries.get("format", "")
     own = "" if state.ready is None else suffix_of(state.ready.address).lower()
     return next((each for each in (asked, own) if each in written), ".csv")
-
-
-def side_by_side(pair: Sequence[Run]) -> list[tuple[str, list[str]]]:
-    """Two runs, line by line; settings only where they differ."""
-    if not pair:
-        return []
-    rows = [
-        ("k asked, found", [f"{run.k['asked']}, {run.k['found']}" for run in pair]),
-        ("demands beyond k", [run.demands or "none" for run in pair]),
-        ("information loss", [percent(run.made["loss"]) for run in pair]),
-        ("expected linkage", [percent(run.risk) for run in pair]),
-        ("groups", [number(run.made["certificate"]["groups"]["count"]) for run in pair]),
-        ("seconds", [number(run.made["seconds"], 1) for run in pair]),
-    ]
-    losses = [run.made["certificate"]["information_loss"]["attributes"] for run in pair]
-    names = dict.fromkeys(name for each in losses for name in each)
-    rows += [(f"loss of {name}", [percent(each.get(name)) for each in losses]) for name in names]
-    settings = [run.recipe.to_dict() for run in pair]
-    for name in dict.fromkeys(name for each in settings for name in each):
-        values = [each.get(name, "as usual") for each in settings]
-        if name != "k" and any(value != values[0] for value in values):
-            rows.append((name.replace("_", " "), [_plain(value) for value in values]))
-    return rows
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {_plain(each)}" for name, each in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _recipe(state: State) -> tuple[Recipe | None, str]:
@@ -360,6 +330,13 @@ def _by_column(state: State, name: str, column: str) -> Field:
     return Field(SETTINGS[name], text, f"{name}:{place}", column)
 
 
+def _tried(state: State, asked: dict[str, list[str]], name: str, column: str) -> Field:
+    """Several demands on a column, to be compared: at first none, and that of the promise."""
+    field, key = _by_column(state, name, column), f"{name}:{column}"
+    first = f"{NO_DEMAND}, {field.text}" if field.text else ""
+    return replace(field, text=", ".join(asked[key]) if key in asked else first)
+
+
 @cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -371,5 +348,5 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent)
+    environment.filters.update(number=number, percent=percent, size=size)
     return environment

@@ -4,8 +4,10 @@ import asyncio
 import ipaddress
 import logging
 import socket
+import sys
 import time
 from collections.abc import Callable
+from os import PathLike, fspath
 from pathlib import Path
 
 import uvicorn
@@ -14,6 +16,7 @@ from microagg.app.desk import Desk, Doors
 from microagg.app.guard import Guard
 from microagg.app.routes import Routes
 from microagg.base.errors import OptionError
+from microagg.base.texts import size
 
 # How often it is looked whether somebody is still there, in seconds.
 _LOOK = 0.2
@@ -92,26 +95,30 @@ class Server:
         self.desk.close()
 
 
-def serve(
-    file: str | None,
+def open_app(
+    file: str | PathLike[str] | None = None,
     *,
-    host: str,
-    port: int,
-    browser: bool,
-    max_upload: int,
-    folder: Path,
-    allow_remote: bool,
-    demo: bool,
-    say: Callable[[str], None],
+    port: int = 0,
+    browser: bool = True,
+    max_upload: str = "2GB",
+    folder: str | PathLike[str] = ".",
+    host: str = "127.0.0.1",
+    allow_remote: bool = False,
+    demo: bool = False,
+    say: Callable[[str], None] = print,
 ) -> None:
-    """Open the app on a table, or on none yet, and serve it until it is stopped."""
-    if not folder.is_dir():
+    """Protect a table in the browser; returns once the app is stopped, or idle for an hour.
+
+    file: the table to begin with; demo: invented patients instead. folder: files below it can be
+    opened by their path. say: gets the address with its token.
+    """
+    if not Path(folder).is_dir():
         raise OptionError(f"there is no folder {str(folder)!r}; --folder names one that is there")
-    doors = Doors(folder=folder, max_upload=max_upload)
+    doors = Doors(folder=Path(folder), max_upload=size(max_upload, "--max-upload"))
     server = Server(doors, host=host, port=port, allow_remote=allow_remote)
     try:
         if file is not None:
-            server.desk.open_file(file)
+            server.desk.open_file(fspath(file))
         elif demo:
             server.desk.open_demo()
     except BaseException:
@@ -120,7 +127,10 @@ def serve(
 
     def ready() -> None:
         say(server.address)
-        say("The app answers this machine only, as long as this window is open; Ctrl-C ends it.")
+        who = "whoever has this address" if allow_remote else "this machine only"
+        say(f"The app answers {who}, as long as this window is open; Ctrl-C ends it.")
+        # Whoever reads it from a pipe waits for it.
+        sys.stdout.flush()
         if browser:
             import webbrowser
 

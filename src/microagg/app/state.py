@@ -1,13 +1,14 @@
 """What the app knows: the table, what is to be done with it, what was made. Tabs share it."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 from microagg.base.errors import OptionError
 from microagg.base.recipe import Recipe
-from microagg.base.settings import Setting, setting_options, words_of
+from microagg.base.settings import Setting, demands_of, setting_options, words_of
 from microagg.base.texts import command, listed
 
 ROLES = ("identifier", "quasi-identifier", "confidential", "keep")
@@ -24,9 +25,9 @@ OF_COLUMNS = (
     "household",
 )
 # Settings by column, and whose columns they are about.
-BY_COLUMN: dict[str, str] = {
-    name: "confidential" for name in ("diversity", "closeness") if name in Recipe.model_fields
-}
+BY_COLUMN: dict[str, str] = {"diversity": "confidential", "closeness": "confidential"}
+# How no demand is written among several that are compared.
+NO_DEMAND = "none"
 SETTINGS = {each.name: each for each in setting_options()}
 
 
@@ -112,7 +113,7 @@ class Draft:
                 "no column is a quasi-identifier yet: say on the page Roles which columns others "
                 "may know, for these are protected"
             )
-        told = quasi if "diversity" not in Recipe.model_fields else [*quasi, *secret]
+        told = [*quasi, *secret]
         settings: dict[str, Any] = {
             "quasi_identifiers": quasi,
             "confidential": secret,
@@ -128,14 +129,40 @@ class Draft:
         settings["orders"] = {
             name: [each.strip() for each in text.split("<")] for name, text in ordinal.items()
         }
-        for name, text in self._texts().items():
+        for name, text in self._texts(self.entries).items():
             SETTINGS[name].put(SETTINGS[name].parse(text), settings)
         return Recipe(**{name: value for name, value in settings.items() if value not in ({}, [])})
 
-    def _texts(self) -> dict[str, list[str]]:
+    def demands(
+        self, tried: Mapping[str, Sequence[str]]
+    ) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
+        """Every set of demands that these make, as settings and as entries, by what it is called.
+
+        tried: texts by setting:column, NO_DEMAND for none.
+        """
+        dominance = self._texts(self.entries).get("dominance")
+        found = {}
+        for texts in product(*tried.values()):
+            entries = {
+                key: text for key, text in zip(tried, texts, strict=True) if text != NO_DEMAND
+            }
+            settings: dict[str, Any] = {}
+            given = self._texts(entries) | ({"dominance": dominance} if dominance else {})
+            for name, lines in given.items():
+                SETTINGS[name].put(SETTINGS[name].parse(lines), settings)
+            found[demands_of(Recipe(**settings, **self._columns()))] = settings, entries
+        return found if tried else {}
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "quasi_identifiers": self.named("quasi-identifier"),
+            "confidential": self.named("confidential"),
+        }
+
+    def _texts(self, entries: Mapping[str, str]) -> dict[str, list[str]]:
         """What was typed for each setting, as it would be given on the command line."""
         found: dict[str, list[str]] = {}
-        for key, text in self.entries.items():
+        for key, text in entries.items():
             name, _, column = key.partition(":")
             if name not in SETTINGS or not text.strip():
                 continue
@@ -172,7 +199,7 @@ class Run:
     @property
     def demands(self) -> str:
         """What is promised beyond k."""
-        said = [demand.sentence for demand in getattr(self.recipe, "demands", ())]
+        said = [demand.sentence for demand in self.recipe.demands]
         if self.recipe.dominance:
             said.append(
                 f"dominance {', '.join(SETTINGS['dominance'].texts(self.recipe.dominance))}"
@@ -203,9 +230,11 @@ class State:
     alone: dict[tuple[int, tuple[str, ...]], int] = field(default_factory=dict)
     risk: Outcome | None = None
     comparison: Outcome | None = None
+    comparing: dict[str, Any] = field(default_factory=dict)
     private: Outcome | None = None
     assessment: Outcome | None = None
     problem: str = ""
+    problem_page: str = ""
     tables: int = 0
 
     @property

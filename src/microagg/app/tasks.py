@@ -81,11 +81,19 @@ def write_as(address: str, recipe: Recipe, output: str, record: str) -> str:
 
 
 def compare(
-    address: str, recipe: Recipe, ks: list[int], methods: list[str], link: str
+    address: str,
+    recipe: Recipe,
+    ks: list[int],
+    methods: list[str],
+    demands: list[dict[str, Any]],
+    link: str,
 ) -> dict[str, Any]:
     """Several ways to protect the table, with a map whose points lead somewhere."""
-    found = microagg.compare(address, ks, methods, recipe=recipe)
-    return {**found.to_dict(), "map": comparison_map(found, link)}
+    found = microagg.compare(address, ks, methods, demands=demands or None, recipe=recipe)
+    choices = [{**each.to_dict(), "label": each.label} for each in found.choices]
+    place = found.choices.index(found.recommended)
+    told = {"choices": choices, "best": place, "demanded": found.demanded}
+    return {**found.to_dict(), **told, "map": comparison_map(found, link)}
 
 
 def private(

@@ -12,6 +12,23 @@ from microagg.base.errors import InputError
 _MOST_TEXT = 1 << 20
 
 
+async def receive(chunks: AsyncIterator[bytes], path: Path, most: int) -> None:
+    """A file that is sent by itself, of at most so many bytes; on a failure nothing is left.
+
+    It takes a fraction of the time that a form takes, in which its end must be searched for.
+    """
+    size = 0
+    try:
+        with _opened(path) as stream:
+            async for chunk in chunks:
+                size += len(chunk)
+                _check_size(size, most)
+                stream.write(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 class Form:
     """A form that is read as it arrives: texts by name, files to where `place` says.
 
@@ -78,8 +95,7 @@ class Form:
         if options.get(b"filename"):
             given = options[b"filename"].decode("utf-8", "replace")
             path = self._place(self, self._name, given)
-            self._stream = path.open("xb")
-            path.chmod(0o600)
+            self._stream = _opened(path)
             self.files[self._name] = (path, given)
 
     def _data(self, data: bytes, start: int, end: int) -> None:
@@ -90,11 +106,7 @@ class Form:
             self._text += data[start:end]
             return
         self._size += end - start
-        if self._size > self._most:
-            raise InputError(
-                f"the file has more than {self._most / 1e6:,.0f} MB, which may be uploaded; open "
-                "it by its path, which copies nothing, or start the app with --max-upload"
-            )
+        _check_size(self._size, self._most)
         self._stream.write(memoryview(data)[start:end])
 
     def _end(self) -> None:
@@ -109,3 +121,17 @@ class Form:
         if self._stream is not None:
             self._stream.close()
             self._stream = None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    stream = path.open("xb")
+    path.chmod(0o600)
+    return stream
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise InputError(
+            f"the file has more than {most / 1e6:,.0f} MB, which may be uploaded; open it by its "
+            "path, which copies nothing, or start the app with --max-upload"
+        )

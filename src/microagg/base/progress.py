@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from microagg.kernels import watching
 from microagg.kernels.watching import in_notebook, is_watched
 
 # Steps, never values, for whoever listens: logging.getLogger("microagg").
@@ -35,6 +36,9 @@ def tell(words: str) -> None:
     """Write a few words beside the bar, if one is shown: how far work has come in its own terms."""
     if _told:
         _told[-1](words)
+
+
+watching.told = tell
 
 
 @contextmanager
@@ -84,11 +88,15 @@ def _bar(title: str, show: bool | None) -> Iterator[Advance]:
     # In a log file there is nothing to wipe out again: there the finished bar is written once.
     with Progress(*columns, console=console, transient=console.is_terminal) as bar:
         task = bar.add_task(title, total=1.0)
-        _told.append(lambda words: bar.update(task, description=f"{title}, {words}"))
+        _told.append(lambda words: bar.update(task, description=_beside(title, words)))
         try:
             yield lambda share: bar.update(task, completed=share)
         finally:
             _told.pop()
+
+
+def _beside(title: str, words: str) -> str:
+    return f"{title}, {words}" if words else title
 
 
 @contextmanager
@@ -107,7 +115,7 @@ def _line(title: str) -> Iterator[Advance]:
 
     def say(more: str) -> None:
         nonlocal words
-        words = f", {more}"
+        words = _beside("", more)
         advance(last)
 
     _told.append(say)
@@ -125,7 +133,7 @@ def _heard(title: str, listener: Listener) -> Iterator[Advance]:
 
     def say(more: str) -> None:
         nonlocal words
-        words = f"{title}, {more}"
+        words = _beside(title, more)
         listener(words, done)
 
     def advance(share: float) -> None:

@@ -12,6 +12,9 @@ from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.base.texts import Spelled
 
+# Settings that demand more of groups than k.
+DEMANDS = ("diversity", "closeness", "dominance")
+
 
 class Setting(NamedTuple):
     """A setting of the recipe, or one of those within it.
@@ -102,6 +105,16 @@ def setting_options() -> list[Setting]:
             else [Setting(setting, setting, field)]
         )
     ]
+
+
+def demands_of(recipe: Recipe) -> str:
+    """What is demanded beyond k, as on the command line; nothing for k alone."""
+    return "; ".join(
+        f"{each.name} {text}"
+        for each in setting_options()
+        if each.name in DEMANDS and getattr(recipe, each.name)
+        for text in each.texts(getattr(recipe, each.name))
+    )
 
 
 def words_of(recipe: Recipe) -> list[str] | None:

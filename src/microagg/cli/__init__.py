@@ -18,7 +18,7 @@ from microagg.cli import options
 from microagg.cli.assessing import assess
 from microagg.cli.comparing import compare
 from microagg.cli.inspecting import inspect
-from microagg.cli.listing import demo, list_methods
+from microagg.cli.listing import demo, list_methods, warm_up
 from microagg.cli.private import private
 from microagg.cli.protecting import protect
 from microagg.cli.saying import say, say_json
@@ -54,6 +54,7 @@ app.command("private")(private)
 app.command("methods")(list_methods)
 app.command("demo")(demo)
 app.command("app")(open_app)
+app.command("warm-up")(warm_up)
 
 
 def main() -> None:

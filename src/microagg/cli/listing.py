@@ -1,4 +1,4 @@
-"""microagg methods and microagg demo"""
+"""microagg methods, microagg demo and microagg warm-up"""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from microagg.cli import options
-from microagg.cli.saying import say_json, say_table
+from microagg.cli.saying import say, say_json, say_table
 
 
 def demo(
@@ -19,8 +19,10 @@ def demo(
 ) -> None:
     """Protect a table of invented patients and show what came out."""
     from microagg.actions.demo import run
+    from microagg.actions.warm_up import compiling_beside
 
-    run(folder, k=k, records=records, seed=seed, as_json=json, quiet=quiet)
+    with compiling_beside():
+        run(folder, k=k, records=records, seed=seed, as_json=json, quiet=quiet)
 
 
 def list_methods(json: options.AsJson = False) -> None:
@@ -37,3 +39,16 @@ def list_methods(json: options.AsJson = False) -> None:
         said = [method["description"], *meanings]
         rows.append((method["name"], said, method["time"], method["paper"]))
     say_table(("method", "what it does", "time", "from"), rows, whole=("method",))
+
+
+def warm_up(quiet: options.Quiet = False, json: options.AsJson = False) -> None:
+    """Compile all kernels now, on every core, so that no later run has to: for images."""
+    from microagg.actions.warm_up import warm_up as compile_all
+    from microagg.base.progress import watch
+
+    with watch("compiling", False if quiet or json else None) as advance:
+        rehearsals = compile_all(advance)
+    if json:
+        say_json({"rehearsals": rehearsals})
+    elif not quiet:
+        say("All kernels are compiled; the next run starts at once.")

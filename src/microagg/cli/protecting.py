@@ -73,6 +73,7 @@ def protect(
 ) -> None:
     """Protect a table: a safe release, its certificate and a report."""
     from microagg.actions.publish import Publication
+    from microagg.actions.warm_up import compiling_beside
 
     output = options.require_output("" if dry_run and output is None else output, json)
 
@@ -105,7 +106,8 @@ def protect(
                 say(line)
             say("Nothing was written.", aside=True)
         return
-    made = wanted.make(progress)
+    with compiling_beside():
+        made = wanted.make(progress)
     if json:
         told = {**made.certificate.to_dict(), "notes": list(made.record.notes)}
         say_json({**told, "files": made.files, "seconds": round(made.seconds, 3)})

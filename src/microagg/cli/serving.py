@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from microagg.base.errors import OptionError
-from microagg.base.texts import size
 from microagg.cli.saying import say
 
 
@@ -37,22 +36,24 @@ def app(
     ] = False,
 ) -> None:
     """Protect a table in the browser, on this machine: every step on a page."""
+    import microagg
+
     try:
-        from microagg.app.server import serve
+        open_app = microagg.open_app
     except ImportError as failure:
         if failure.name is not None and failure.name.startswith("microagg"):
             raise
         raise OptionError(
             "the app needs a few packages more: pip install 'microagg[app]'"
         ) from None
-    serve(
+    open_app(
         file,
         host=host,
         port=port,
         browser=not no_browser,
-        max_upload=size(max_upload, "--max-upload"),
+        max_upload=max_upload,
         folder=folder,
         allow_remote=allow_remote,
         demo=demo,
-        say=lambda line: say(line),
+        say=say,
     )

@@ -13,6 +13,7 @@ from microagg.columns.coded import Coded, encode
 from microagg.columns.kinds import kind_for, kinds_of_text
 from microagg.columns.text import is_text, read_text, without_views
 from microagg.columns.told import Attribute, Correlations, Role
+from microagg.kernels.compiling import read_only
 from microagg.kernels.histograms import count_in_bins
 from microagg.table.opening import Origin
 
@@ -100,7 +101,7 @@ def counted(column: Coded, edges: NDArray[np.float64] | None) -> NDArray[np.int6
         return np.bincount(values, minlength=len(column.categories))
     counts = np.zeros(0 if edges is None else edges.size - 1, np.int64)
     if edges is not None:
-        count_in_bins(np.ascontiguousarray(values, np.float64), edges, counts)
+        count_in_bins(read_only(np.ascontiguousarray(values, np.float64)), edges, counts)
     return counts
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.group_passes import group_means
 from microagg.kernels.trees.lists import nearest_lists
 
@@ -185,7 +185,7 @@ def _polish(groups, touched, near, k, seen):
             _exchange(groups, group, giver, out, inside)
 
 
-@kernel
+@inner
 def _best_exchange(groups, group, near, k, seen, needed):
     """The other group, the record that leaves for it and the one that comes, at the least cost.
 
@@ -249,7 +249,7 @@ def _best_exchange(groups, group, near, k, seen, needed):
     return best, best_out, best_in
 
 
-@kernel
+@inner
 def _tell(groups, group, counts, sign):
     """Count the households of a group, or forget them where the sign is 0."""
     record = groups.first[group]
@@ -259,7 +259,7 @@ def _tell(groups, group, counts, sign):
         record = groups.after[record]
 
 
-@kernel
+@inner
 def _candidates(groups, group, other, sign, here, needed, found, scores):
     """The records of a group that lie best to go to the other one, at most so many.
 
@@ -306,7 +306,7 @@ def _exchange(groups, group, other, out, inside):
     groups.touched[other] = True
 
 
-@kernel
+@inner
 def _leave(groups, group, record):
     at = groups.first[group]
     if at == record:
@@ -338,7 +338,7 @@ def _enter(groups, group, record):
     groups.labels[record] = group
 
 
-@kernel
+@inner
 def _is_there(groups, group, household):
     record = groups.first[group]
     while record >= 0:

@@ -11,8 +11,6 @@ import logging
 import os
 import re
 import stat
-import sys
-import threading
 import time
 from collections.abc import Callable
 from functools import cache
@@ -20,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
+from numpy.typing import NDArray
 
-from microagg.kernels.watching import is_watched
+from microagg.kernels import announcing
+from microagg.kernels.turns import Turn
 
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^ *from (microagg[.\w]*) import (\([^)]*\)|.*)", re.MULTILINE)
@@ -37,12 +36,30 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     """
     if function is None:
         return lambda wrapped: kernel(wrapped, **options)
-    settings = {"nogil": True, "error_model": "numpy", **options}
+    # Nobody calls kernels from C.
+    settings = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     try:
         compiled = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # Numba found no folder that it may write its cache to
-        return numba.njit(**settings)(function)
-    return compiled if _tend_cache(compiled) else numba.njit(**settings)(function)
+        return _uncached(function, settings)
+    return compiled if _tend_cache(compiled) else _uncached(function, settings)
+
+
+def _uncached(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
+    announcing.nothing_is_kept()
+    return numba.njit(**settings)(function)
+
+
+def inner(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a kernel that only kernels call: a way in from Python would take time to compile."""
+    return kernel(function, no_cpython_wrapper=True, **options)
+
+
+def read_only(array: NDArray) -> NDArray:
+    """The array as one that nobody writes to, so that a kernel is compiled for such alone."""
+    seen = array.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def _tend_cache(compiled: Any) -> bool:
@@ -63,16 +80,38 @@ def _tend_cache(compiled: Any) -> bool:
     found._index_path = str(folder / found._index_name)
     if compiled.py_func.__module__.startswith("microagg."):
         found._source_stamp = _stamp_of(Path(compiled.py_func.__code__.co_filename))
-    load = stored.load_overload
+    _take_turns(stored, Turn(folder, f"{compiled.py_func.__module__}.{found._index_name}"))
+    return True
 
-    def load_or_compile(*arguments: Any) -> Any:
+
+def _take_turns(stored: Any, turn: Turn) -> None:
+    """Have one process compile while others that need the same wait, and load what it made."""
+    load, save = stored.load_overload, stored.save_overload
+
+    def load_or_none(*arguments: Any) -> Any:
         try:
             return load(*arguments)
         except Exception:
             return None
 
-    stored.load_overload = load_or_compile
-    return True
+    def load_or_compile(*arguments: Any) -> Any:
+        loaded = load_or_none(*arguments)
+        if loaded is None:
+            started = time.monotonic()
+            if turn.take():
+                announcing.waited(time.monotonic() - started)
+                loaded = load_or_none(*arguments)
+        if loaded is not None:
+            turn.give_back()
+        return loaded
+
+    def save_and_give_back(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        finally:
+            turn.give_back()
+
+    stored.load_overload, stored.save_overload = load_or_compile, save_and_give_back
 
 
 @cache
@@ -142,66 +181,4 @@ def _imports_of(path: Path) -> list[tuple[Path, list[str]]]:
 
 @cache
 def _has_kernels(path: Path) -> bool:
-    return path == Path(__file__) or b"import kernel" in path.read_bytes()
-
-
-def seconds_compiling() -> float:
-    """How long this process has waited for the compiler so far."""
-    return _announcement.spent
-
-
-class _Announcement(event.Listener):
-    """Tell a person at a terminal or a notebook, once, why the first call takes long."""
-
-    def __init__(self, after_seconds: float = 1.0) -> None:
-        self.after_seconds = after_seconds
-        self.lock = threading.Lock()
-        self.depth = 0
-        self.spent = 0.0
-        self.started = 0.0
-        self.told = False
-        self.timer: threading.Timer | None = None
-
-    def on_start(self, event: Any) -> None:
-        if not _is_ours(event):
-            return
-        with self.lock:
-            self.depth += 1
-            if self.depth > 1:
-                return
-            self.started = time.monotonic()
-            if not self.told:
-                # Many short compilations feel like one long one: waiting adds up.
-                patience = max(0.0, self.after_seconds - self.spent)
-                self.timer = threading.Timer(patience, self.tell)
-                self.timer.daemon = True
-                self.timer.start()
-
-    def on_end(self, event: Any) -> None:
-        if not _is_ours(event):
-            return
-        with self.lock:
-            self.depth -= 1
-            if self.depth > 0:
-                return
-            self.spent += time.monotonic() - self.started
-            if self.timer is not None:
-                self.timer.cancel()
-                self.timer = None
-
-    def tell(self) -> None:
-        with self.lock:
-            if self.told:
-                return
-            self.told = True
-        if is_watched():
-            print("microagg: compiling kernels, first run only", file=sys.stderr, flush=True)
-
-
-def _is_ours(event: Any) -> bool:
-    function = event.data["dispatcher"].py_func
-    return bool(function.__module__.startswith("microagg."))
-
-
-_announcement = _Announcement()
-event.register("numba:compile", _announcement)
+    return path == Path(__file__) or b"kernels.compiling import" in path.read_bytes()

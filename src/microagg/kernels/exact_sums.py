@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import kernel, read_only
 
 # So many parts of numbers fit into a sum of 64 bits; see the kernels.
 _AT_ONCE = 1 << 18
@@ -38,7 +38,7 @@ class Moments:
         """Add finite float64 numbers, or any int64 or uint64."""
         add = self._add_floats if values.dtype.kind == "f" else self._add_integers
         for start in range(0, values.size, _AT_ONCE):
-            add(np.ascontiguousarray(values[start : start + _AT_ONCE]))
+            add(read_only(np.ascontiguousarray(values[start : start + _AT_ONCE])))
         self.count += values.size
 
     def merge(self, other: "Moments") -> None:
@@ -64,7 +64,7 @@ class Moments:
             self._add_moved(values)
             return
         _add_by_power(values.view(np.int64), sums[0])
-        for part in doubled:
+        for part in read_only(doubled):
             _add_by_power(part.view(np.int64), sums[1])
         self.total += _together(sums[0])
         self.squares += _together(sums[1])
@@ -75,7 +75,7 @@ class Moments:
         small, large = (sizes < _LEAST) & (sizes > 0.0), sizes > _MOST
         for chosen, power in ((~small & ~large, 0), (small, _MOVE), (large, -_MOVE)):
             part = Moments()
-            part._add_floats(np.ldexp(values[chosen], power))
+            part._add_floats(read_only(np.ldexp(values[chosen], power)))
             back = Fraction(2) ** -power
             self.total += part.total * back
             self.squares += part.squares * back**2

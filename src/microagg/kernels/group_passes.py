@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 
 @kernel
@@ -94,7 +94,7 @@ def scatter_of(points, rows, first, last):
     return total
 
 
-@kernel
+@inner
 def root_of(parent, i):
     """Whom all that were joined with i stand for; ways there are halved (union and find)."""
     while parent[i] != i:

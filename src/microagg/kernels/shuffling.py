@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 KEY_BYTES = 16
 
@@ -48,15 +48,15 @@ def _hash(key0, key1, rows, ties, places):
         places[i] = np.int64((a ^ b ^ c ^ d) >> np.uint64(1))
 
 
-@kernel
+@inner
 def _mixed(a, b, c, d):
     a, c = a + b, c + d
-    b, d = _turned(b, 13) ^ a, _turned(d, 16) ^ c
-    a, c = _turned(a, 32) + d, c + b
-    b, d = _turned(b, 17) ^ c, _turned(d, 21) ^ a
-    return a, b, _turned(c, 32), d
+    b, d = _turned(b, np.uint64(13)) ^ a, _turned(d, np.uint64(16)) ^ c
+    a, c = _turned(a, np.uint64(32)) + d, c + b
+    b, d = _turned(b, np.uint64(17)) ^ c, _turned(d, np.uint64(21)) ^ a
+    return a, b, _turned(c, np.uint64(32)), d
 
 
-@kernel
+@inner
 def _turned(word, bits):
-    return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
+    return (word << bits) | (word >> (np.uint64(64) - bits))

@@ -1,6 +1,10 @@
-"""Whether a person sees what is said on standard error."""
+"""Whether a person sees what is said on standard error, and who shows words beside a bar."""
 
 import sys
+from collections.abc import Callable
+
+# Is called with a few words about what is under way, and with none when that pauses.
+told: Callable[[str], object] = lambda _words: None  # noqa: E731
 
 
 def is_watched() -> bool:

@@ -374,4 +374,6 @@ def shown(
 def _text(value: float, unit: str) -> str:
     if unit == "percent":
         return f"{value:.2f} %"
-    return f"{value}" if isinstance(value, int) else f"{value:.3g}"
+    if isinstance(value, int) or abs(value) >= 999.5:
+        return f"{value:.0f}"
+    return f"{value:.3g}"

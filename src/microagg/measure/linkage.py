@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.trees.nearest import find_nearest
 from microagg.kernels.trees.planting import plant
 from microagg.measure.statistics import Pair
@@ -111,7 +111,7 @@ def classes(records: NDArray[np.float64]) -> NDArray[np.int64]:
     return labels
 
 
-@kernel
+@inner
 def stirred(entries):
     """A hash of a line of 64 bits each."""
     mixed = np.uint64(0)

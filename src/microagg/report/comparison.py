@@ -14,6 +14,8 @@ from microagg.table.frames import pandas_of
 _SHOWN = (
     "asked", "method", "k", "groups", "information_loss", "risk", "risk_and_loss", "seconds"
 )  # fmt: skip
+# Where demands are compared too.
+_DEMANDED = ("demands", "disclosed")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Choice:
     themselves. groups: the equivalence classes of what is published. method is the one used where
     "auto" was asked. scoring_index: None where no column has distances. plain_loss: the information
     loss with k alone, where more is demanded; costs: what each demand alone adds to it, in points.
+    demands: beyond k, as on the command line. disclosed: where demands are compared, percent of
+    records in a class that shares one single value of a confidential column, the worst of them.
     """
 
     asked: str
@@ -36,21 +40,27 @@ class Choice:
     seconds: float
     plain_loss: float | None = None
     costs: dict[str, float] = field(default_factory=dict)
+    demands: str = ""
+    disclosed: float | None = None
 
     @property
     def label(self) -> str:
         """What tells it from the others."""
-        return f"{self.asked}, k = {self.k}"
+        demands = f", {self.demands}" if self.demands and self.disclosed is not None else ""
+        return f"{self.asked}, k = {self.k}{demands}"
 
     @property
     def place(self) -> tuple[float, float]:
-        """Loss and risk: the lower both, the better."""
-        return self.information_loss, self.risk
+        """Loss and risk: the lower both, the better.
+
+        Whose secret is disclosed is found out as much as who is linked: the larger figure counts.
+        """
+        return self.information_loss, max(self.risk, self.disclosed or 0.0)
 
     @property
     def risk_and_loss(self) -> float:
         """The figure by which one is recommended: the sum of both."""
-        return self.information_loss + self.risk
+        return sum(self.place)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -87,25 +97,31 @@ class Comparison(Showing):
             "choices": len(self.choices),
         }
 
+    @property
+    def demanded(self) -> bool:
+        """Whether demands are compared too."""
+        return any(choice.disclosed is not None for choice in self.choices)
+
+    @property
+    def _shown(self) -> tuple[str, ...]:
+        return (*_SHOWN, *_DEMANDED) if self.demanded else _SHOWN
+
     def _rows(self) -> Rows:
-        rows = [
-            (
-                *(str(getattr(choice, name)) for name in _SHOWN[:4]),
-                *(f"{getattr(choice, name):.2f}" for name in _SHOWN[4:]),
-            )
-            for choice in self.choices
+        figures = [[getattr(choice, name) for name in self._shown] for choice in self.choices]
+        return self._shown, [
+            tuple(f"{each:.2f}" if isinstance(each, float) else str(each) for each in row)
+            for row in figures
         ]
-        return _SHOWN, rows
 
     def to_frame(self) -> Any:
         """The figures as a pandas table, a row for each choice."""
         rows = [choice.to_dict() for choice in self.choices]
-        return pandas_of({name: [row[name] for row in rows] for name in _SHOWN})
+        return pandas_of({name: [row[name] for row in rows] for name in self._shown})
 
     def to_csv(self) -> str:
         """The same as the text of a CSV file."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, _SHOWN, extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(text, self._shown, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(choice.to_dict() for choice in self.choices)
         return text.getvalue()
@@ -116,7 +132,7 @@ class Comparison(Showing):
         lines = [" & ".join(map(_told_in_latex, row)) + r" \\" for row in (headings, *rows)]
         return "\n".join(
             [
-                rf"\begin{{tabular}}{{ll{'r' * (len(_SHOWN) - 2)}}}",
+                rf"\begin{{tabular}}{{ll{'r' * (len(headings) - 2)}}}",
                 r"\hline",
                 lines[0],
                 r"\hline",

@@ -11,6 +11,7 @@ _WIDTH, _HEIGHT = 680.0, 440.0
 _LEFT, _RIGHT, _TOP, _BASE = 52.0, 660.0, 34.0, 388.0
 _LETTER, _LINE = 6.4, 13.0
 _LOSS, _RISK = "information loss, %", "expected linkage, %"
+_LARGER = "linkage or disclosure, the larger, %"
 # A percentage below this is none: an axis needs some length.
 _NOTHING = 1e-12
 # Where a label may stand about its point: (sideways, down, anchor).
@@ -38,6 +39,7 @@ def risk_utility_map(
     Points that no other beats are filled; one method's points are joined in the order of k. Labels
     that find no free place are left out: the table has them all. link: where a point leads to.
     """
+    risk_title = _RISK if all(point.disclosed is None for point in points) else _LARGER
     most_loss = _room(point.place[0] for point in points)
     most_risk = _room(point.place[1] for point in points)
 
@@ -47,9 +49,9 @@ def risk_utility_map(
         return across, _BASE - (_BASE - _TOP) * risk / most_risk
 
     best = [point for point in points if not any(other.beats(point) for other in points)]
-    marks = _axes(most_loss, most_risk)
-    by_method = sorted(points, key=lambda point: (point.asked, point.k))
-    for _, family in groupby(by_method, key=lambda point: point.asked):
+    marks = _axes(most_loss, most_risk, risk_title)
+    by_method = sorted(points, key=lambda point: (point.asked, point.demands, point.k))
+    for _, family in groupby(by_method, key=lambda point: (point.asked, point.demands)):
         path = " ".join(f"{x:.2f},{y:.2f}" for x, y in map(place, family))
         marks.append(element("polyline", points=path, class_="family"))
     taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in map(place, points)]
@@ -60,7 +62,7 @@ def risk_utility_map(
         if point == recommended:
             marks.append(element("circle", cx=x, cy=y, r=9, class_="ring"))
         loss, risk = map(number, point.place)
-        told = element("title", f"{point.label}: {_RISK} {risk}, {_LOSS} {loss}")
+        told = element("title", f"{point.label}: {risk_title} {risk}, {_LOSS} {loss}")
         kind = "point best" if point in best else "point"
         mark = element("circle", told, cx=x, cy=y, r=4.5, class_=kind)
         if link is not None:
@@ -72,14 +74,15 @@ def risk_utility_map(
         labels += _label(x, y, shorten(point.label, 28), strong, taken)
     names = ", ".join(point.label for point in sorted(best, key=lambda point: point.place))
     words = f"{len(points)} choices. No other choice is better in both figures than: {names}."
-    return drawing(_WIDTH, _HEIGHT, "Risk and loss", words, *marks, *labels, most=1.3)
+    role = "img" if link is None else "group"
+    return drawing(_WIDTH, _HEIGHT, "Risk and loss", words, *marks, *labels, most=1.3, role=role)
 
 
 def _room(values: Iterable[float]) -> float:
     return max((value for value in values if value > _NOTHING), default=1.0) * 1.08
 
 
-def _axes(most_loss: float, most_risk: float) -> list[Svg]:
+def _axes(most_loss: float, most_risk: float, risk_title: str) -> list[Svg]:
     marks = []
     values, decimals = round_ticks(0.0, most_loss, 7)
     for value in values:
@@ -92,7 +95,7 @@ def _axes(most_loss: float, most_risk: float) -> list[Svg]:
         marks.append(element("line", x1=_LEFT, x2=_RIGHT, y1=y, y2=y, class_="grid"))
         marks.append(text(_LEFT - 8, y + 4, number(value, decimals), "end"))
     marks.append(element("line", x1=_LEFT, x2=_RIGHT, y1=_BASE, y2=_BASE, class_="axis"))
-    marks.append(text(0, 14, f"↑ {_RISK}", class_="tick strong"))
+    marks.append(text(0, 14, f"↑ {risk_title}", class_="tick strong"))
     marks.append(text(_RIGHT, _BASE + 42, f"{_LOSS} →", "end", "tick strong"))
     marks.append(text(_LEFT + 8, _BASE - 9, "better", class_="tick faint"))
     return marks

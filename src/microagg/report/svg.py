@@ -28,11 +28,17 @@ def element(tag: str, *children: str, **attributes: str | float) -> Svg:
 
 
 def drawing(
-    width: float, height: float, title: str, description: str, *children: str, most: float = 2.0
+    width: float,
+    height: float,
+    title: str,
+    description: str,
+    *children: str,
+    most: float = 2.0,
+    role: str = "img",
 ) -> Svg:
     """A chart that fills its place, and tells its content to those who cannot see it.
 
-    It grows to at most so many times its own size.
+    It grows to at most so many times its own size. role: "group" if parts of it lead somewhere.
     """
     return element(
         "svg",
@@ -42,7 +48,7 @@ def drawing(
         class_="chart",
         width=width * most,
         viewBox=f"0 0 {_text(width)} {_text(height)}",
-        role="img",
+        role=role,
     )
 
 

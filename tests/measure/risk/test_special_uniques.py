@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from microagg.kernels.threads import limited
 from microagg.measure.risk.special_uniques import (
     MOST_COLUMNS,
     largest_size,
@@ -66,6 +67,18 @@ def test_many_lists_grow():
     found = special_uniques(keys.combinations, 6)
     assert found.times.sum() > 64
     assert found.scores[keys.combinations.labels].tolist() == naive.suda(table, 6)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_as_many_threads_find_the_same(threads):
+    rng = np.random.default_rng(4)
+    keys = keys_of([tuple(row) for row in rng.integers(0, 6, (500, 5)).tolist()])
+    with limited(1):
+        alone = special_uniques(keys.combinations, 4)
+    with limited(threads):
+        found = special_uniques(keys.combinations, 4)
+    for name in ("scores", "sets", "times"):
+        assert np.array_equal(getattr(found, name), getattr(alone, name))
 
 
 def test_what_a_set_adds():

@@ -51,6 +51,7 @@ function fill(told) {
   put("#live", told.alone);
   put("#alone-now small", told.alone);
   put("#k-sentence", told.k);
+  put("#promise-now", told.now);
   put("#live-problem", told.problem);
   if (told.command !== undefined) {
     put("#said-command code", told.command);
@@ -134,15 +135,16 @@ if (drop) {
   const bar = find("progress", drop);
   const send = (file) => {
     if (!file) return;
+    drop.closest("details")?.setAttribute("open", "");
     if (file.size > Number(drop.dataset.largest)) {
       line.textContent = "This file is larger than may be uploaded; open it by its path, or start the app with --max-upload.";
       return;
     }
-    const form = new FormData();
-    form.append("csrf", token);
-    form.append("file", file);
     const request = new XMLHttpRequest();
     request.open("POST", drop.action);
+    request.setRequestHeader("content-type", "application/octet-stream");
+    request.setRequestHeader("x-csrf", token);
+    request.setRequestHeader("x-file-name", encodeURIComponent(file.name));
     request.upload.addEventListener("progress", (event) => {
       bar.hidden = false;
       bar.value = event.total ? event.loaded / event.total : 0;
@@ -154,7 +156,7 @@ if (drop) {
       if (location.pathname === new URL(request.responseURL || "/", location).pathname) location.reload();
     });
     request.addEventListener("error", () => { line.textContent = "The upload failed; try again."; });
-    request.send(form);
+    request.send(file);
   };
   drop.addEventListener("submit", (event) => {
     event.preventDefault();

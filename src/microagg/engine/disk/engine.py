@@ -5,7 +5,7 @@ two at a time; put what they publish into the rows of the input, and these into 
 they are written. Memory holds a few cells and a few batches, never a table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ from microagg.kernels.shuffling import shuffled_places
 from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
 from microagg.table.classes import Classes
-from microagg.table.classes_in_parts import classes_in_parts, classes_of
+from microagg.table.classes_in_parts import WholeClasses, classes_in_parts, classes_of
 from microagg.table.formats import format_of
 from microagg.table.formats.arrow.files import SUFFIXES
 from microagg.table.metadata import released_schema
@@ -156,6 +156,23 @@ class Disk:
         for start, part in self._parts(names, advance):
             survey.add(part, np.arange(start, start + part.num_rows))
         return survey
+
+    def classes(
+        self,
+        names: Sequence[str],
+        coded: Callable[[int, pa.RecordBatch], pa.RecordBatch],
+        by: Sequence[str],
+        values: Sequence[str],
+        advance: Advance,
+    ) -> Iterator[WholeClasses]:
+        """Records equal in columns, each class whole in one of the parts.
+
+        coded: what makes, of some columns as they are and the number of the first row, columns to
+        tell classes `by`, and `values` to be counted in them.
+        """
+        batches = (coded(*each) for each in self._parts(names, lambda share: advance(share / 2)))
+        with self._work.failures_named():
+            yield from classes_in_parts(batches, by, values, self.rows, self._work.folder, advance)
 
     def count(
         self, plan: Plan, advance: Advance, secrets: Sequence[Secret] = ()

@@ -23,7 +23,7 @@ from microagg.grouping.method import Groups
 from microagg.grouping.refine.heaviest import is_concentrated
 from microagg.grouping.refine.repeating import repeat
 from microagg.grouping.refine.search import Search, compile_search, search, seek
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 from microagg.kernels.threads import thread_count
 
 # How time and steps are shared out: a glance, the bound, searches from the start until this share

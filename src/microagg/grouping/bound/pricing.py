@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_each
 
 _ROWS_AT_ONCE = 32
@@ -272,7 +272,7 @@ def _search(squares, halves, prices, k, slack, effort, start, end, fines, least,
     return given_up
 
 
-@kernel
+@inner
 def _weigh(one, other, halves, prices, inverse, sums, gains):
     """Distances of all records to a pair, and what they would add to its w at least."""
     for extra in range(gains.size):

@@ -18,7 +18,7 @@ from microagg.grouping.bound.semidefinite import affordable, relax
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.split import split_sorted
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 
 # Sets that are charged this much too much, relative to a mean group, are let pass and paid for.
 _SLACK = 1e-8

@@ -108,7 +108,7 @@ def search(tree, query, sign, skip, found, distances):
                 continue
         if node < tree.leaves:
             leaves_read += 1
-            measure_leaf(tree.points, node, query, tree.ones, buffer)
+            measure_leaf(tree.points, np.int64(node), query, tree.ones, buffer)
             least = math.inf
             for i in range(leaf):
                 x = sign * buffer[i]
@@ -138,7 +138,7 @@ def search(tree, query, sign, skip, found, distances):
                             farthest_row = row
             continue
         nodes_opened += 1
-        measure_boxes(boxes, node - tree.leaves, target, tree.ones, buffer)
+        measure_boxes(boxes, np.int64(node - tree.leaves), target, tree.ones, buffer)
         block, radii = np.uint64(node - tree.leaves), np.uint64(2 * d)
         if far:
             for c in range(fan):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_each
 from microagg.kernels.trees.measuring import put_least_first
 
@@ -208,7 +208,7 @@ def recentre(tree):
             _shrink(tree, d, node, side)
 
 
-@kernel(fastmath={"nnan", "nsz"})
+@inner(fastmath={"nnan", "nsz"})
 def _shrink(tree, d, node, a):
     """Draw the box of a node around what it holds, in attribute a, or its radius for a = d."""
     boxes = tree.boxes

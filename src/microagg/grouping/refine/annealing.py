@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 # A call passes over its records so many times, and cools down from pass to pass; it draws from a
 # window that moves along with it, so that what it works on stays in a core's cache.
@@ -116,7 +116,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
             free[vacant] = slot
             vacant += 1
         for _ in range(sizes[slot]):
-            _join(region, at, slot)
+            _join(region, np.int64(at), np.int64(slot))
             at += 1
 
     lots = draw_lots(heat)
@@ -148,7 +148,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
             if (more & np.uint64(1)) == 0:
                 if vacant > 0 and counts[one] > k:
                     vacant -= _found(region, free[vacant - 1], k, x, limit, state)
-            elif _dissolve(region, one, largest, limit):
+            elif _dissolve(region, np.int64(one), largest, limit):
                 free[vacant] = one
                 vacant += 1
             continue
@@ -234,7 +234,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
             at += 1
 
 
-@kernel(inline="always")
+@inner(forceinline=True)
 def _apart(own, at_x, centres, at_slot, width):
     """The squared distance of a record from a centre, in four lanes."""
     a0 = a1 = a2 = a3 = 0.0
@@ -250,7 +250,7 @@ def _apart(own, at_x, centres, at_slot, width):
     return (a0 + a1) + (a2 + a3)
 
 
-@kernel
+@inner
 def draw_lots(heat):
     """Record numbers to draw from: everybody once, and again for more than their share of heat."""
     total = 0.0
@@ -269,7 +269,7 @@ def draw_lots(heat):
     return lots
 
 
-@kernel(inline="always")
+@inner(forceinline=True)
 def stir(state):
     """The next of Marsaglia's random numbers (xorshift)."""
     state ^= state << np.uint64(13)
@@ -277,7 +277,7 @@ def stir(state):
     return state ^ (state << np.uint64(17))
 
 
-@kernel
+@inner
 def _join(region, x, slot):
     """Add a record to a group; what that costs."""
     own, centres, width = region.own, region.centres, region.kept.shape[2]
@@ -297,7 +297,7 @@ def _join(region, x, slot):
     return square * (size / (size + 1.0))
 
 
-@kernel
+@inner
 def _leave(region, x):
     """Take a record out of its group; what that saves."""
     own, centres, width = region.own, region.centres, region.kept.shape[2]
@@ -317,7 +317,7 @@ def _leave(region, x):
     return square * ((size + 1.0) / size)
 
 
-@kernel
+@inner
 def _move(region, x, slot, moved):
     """Move a record, so that it can be undone; what that costs."""
     centres, width = region.centres, region.kept.shape[2]
@@ -331,7 +331,7 @@ def _move(region, x, slot, moved):
     return _join(region, x, slot) - saved
 
 
-@kernel
+@inner
 def _undo(region, moved):
     """Take moves back, the last one first: each record is then the last of its group."""
     centres, counts, width = region.centres, region.counts, region.kept.shape[2]
@@ -348,17 +348,17 @@ def _undo(region, moved):
             centres[slot * width + a] = region.kept[i, 1, a]
 
 
-@kernel
+@inner
 def _pass_on(region, x, slot, w, limit):
     """A record leaves its group for another, and one from a third group takes its place."""
     home = np.int64(region.group[x])
     cost = _move(region, x, slot, np.int64(0))
     cost += _move(region, w, home, np.int64(1))
     if not cost < limit:
-        _undo(region, 2)
+        _undo(region, np.int64(2))
 
 
-@kernel
+@inner
 def _found(region, slot, k, x, limit, state):
     """A new group around x in a free slot, from groups that can spare a record; 1 if it stands.
 
@@ -366,12 +366,12 @@ def _found(region, slot, k, x, limit, state):
     next member follow.
     """
     cost = _move(region, x, slot, np.int64(0))
-    moved = 1
+    moved = np.int64(1)
     asked = 0
     i = 0
     while moved < k and asked < moved:
         source = region.log[asked]
-        y = region.lists[source, i]
+        y = np.int64(region.lists[source, i])
         i += 1
         if i == region.listed[source]:
             asked += 1
@@ -388,17 +388,17 @@ def _found(region, slot, k, x, limit, state):
     return 0
 
 
-@kernel
+@inner
 def _dissolve(region, slot, largest, limit):
     """Each member of the group joins the neighbouring group where it costs least; 1 if all do."""
     own, centres, counts, width = region.own, region.centres, region.counts, region.kept.shape[2]
     cost = 0.0
-    moved = 0
+    moved = np.int64(0)
     while counts[slot] > 0:
-        x = region.members[slot, counts[slot] - 1]
-        best, target = math.inf, -1
+        x = np.int64(region.members[slot, counts[slot] - 1])
+        best, target = math.inf, np.int64(-1)
         for i in range(region.listed[x]):
-            other = region.group[region.lists[x, i]]
+            other = np.int64(region.group[region.lists[x, i]])
             size = counts[other]
             if size >= largest or other == slot:
                 continue
@@ -413,7 +413,7 @@ def _dissolve(region, slot, largest, limit):
                 best, target = square, other
         if target < 0:
             break
-        cost += _move(region, np.int64(x), np.int64(target), np.int64(moved))
+        cost += _move(region, x, target, moved)
         moved += 1
     if counts[slot] == 0 and cost < limit:
         return 1

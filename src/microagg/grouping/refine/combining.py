@@ -7,7 +7,7 @@ into such places: in each of them the better groups are taken.
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.group_passes import root_of, scatter_of
 
 
@@ -20,16 +20,16 @@ def combine(points, order, sizes, other_order, other_sizes):
     scatter = np.empty(sizes.size + other_sizes.size)
     at = 0
     for g in range(sizes.size):
-        scatter[g] = scatter_of(points, order, at, at + sizes[g])
+        scatter[g] = scatter_of(points, order, np.int64(at), at + sizes[g])
         at += sizes[g]
     at = 0
     for g in range(other_sizes.size):
-        scatter[sizes.size + g] = scatter_of(points, other_order, at, at + other_sizes[g])
+        scatter[sizes.size + g] = scatter_of(points, other_order, np.int64(at), at + other_sizes[g])
         at += other_sizes[g]
     return better_parts(scatter, order, sizes, other_order, other_sizes)
 
 
-@kernel
+@inner
 def better_parts(costs, order, sizes, other_order, other_sizes):
     """The same by whatever the groups of both cost, those of the first one first."""
     n, own = order.size, sizes.size

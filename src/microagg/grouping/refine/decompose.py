@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Groups, Method, Task
 from microagg.grouping.methods import START, check_start, plainly
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.trees.nearest import hide, make_space, nearest, put
 from microagg.kernels.trees.planting import LEAF, NONE, plant
 
@@ -222,7 +222,7 @@ def _plan(state, tree, k, slot, shrinking, targets, space):
     return leaver if shrinking else _EVERYBODY
 
 
-@kernel
+@inner
 def _first_alike(targets, i):
     first = 0
     while targets[first] != targets[i]:
@@ -230,7 +230,7 @@ def _first_alike(targets, i):
     return first
 
 
-@kernel
+@inner
 def _update(state, tree, slot, k):
     """Bring a changed group up to date; at 2k members it is split over this and free slots."""
     size = state.sizes[slot]
@@ -259,7 +259,7 @@ def _fill(state, slot, rows):
     _refresh(state, slot)
 
 
-@kernel
+@inner
 def _refresh(state, slot):
     """Centroid and SSE of a group, from its members: nothing drifts."""
     records, members = state.records, state.members
@@ -278,7 +278,7 @@ def _refresh(state, slot):
     state.scatter[slot] = total
 
 
-@kernel
+@inner
 def _grow_groups(records, rows, size, k, parts):
     """Split `rows` into groups of k to 2k - 1 side by side; write their sizes, return their number.
 
@@ -324,7 +324,7 @@ def _grow_groups(records, rows, size, k, parts):
     return count
 
 
-@kernel
+@inner
 def _join_rest(records, rows, size, k, centres, parts):
     count = len(centres)
     for place in range(count * k, size):

@@ -32,7 +32,7 @@ from microagg.grouping.refine.mixed_groups import (
     swap,
     take,
 )
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 
 class MixedField(NamedTuple):
@@ -224,7 +224,7 @@ def anneal_mixed(
             at += 1
 
 
-@kernel
+@inner
 def _move(region, x, slot, moved):
     """Move a record, so that it can be undone; what that costs."""
     region.log[moved] = x
@@ -235,7 +235,7 @@ def _move(region, x, slot, moved):
     return cost
 
 
-@kernel
+@inner
 def _undo(region, moved):
     """Take moves back, the last one first."""
     for i in range(moved - 1, -1, -1):
@@ -269,7 +269,7 @@ def _found(region, slot, k, x, limit, state):
     return 0
 
 
-@kernel
+@inner
 def _dissolve(region, slot, largest, limit):
     """Each member of the group joins the neighbouring group where it costs least; 1 if all do."""
     counts = region.counts

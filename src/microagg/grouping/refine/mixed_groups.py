@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 
 class Region(NamedTuple):
@@ -72,7 +72,7 @@ def cost_of(numbers, codes, prices, tally, rows, first, size):
     return total
 
 
-@kernel
+@inner
 def kinds_of(codes):
     """How many codes there are."""
     most = -1
@@ -197,7 +197,7 @@ def swap(region, x, z):
             _recount(region, other, c)
 
 
-@kernel
+@inner
 def _renew(region, slot, a, gone, come):
     """The mean of a group once a number is gone and another has come; NaN is none."""
     held, mean = region.held[slot, a], region.means[slot, a]
@@ -210,7 +210,7 @@ def _renew(region, slot, a, gone, come):
     region.held[slot, a], region.means[slot, a] = held, mean
 
 
-@kernel
+@inner
 def _is_common(region, slot, c, code):
     """Whether no code is commoner in the group."""
     if region.modes[slot, c] == code or region.tops[slot, c] == 0:

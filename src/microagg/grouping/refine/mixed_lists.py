@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.grouping.method import Mixed
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_blocks
 
 NEIGHBOURS = 24
@@ -109,7 +109,7 @@ def _look_around(mixed, known, first, last, lists, squares):
                     _offer(mixed, x, known[y, i], lists, squares)
 
 
-@kernel
+@inner
 def _offer(mixed, x, y, lists, squares):
     """Put y into the list of x, if it is nearer than the last one and not there yet."""
     if x == y:

@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner
 
 
-@kernel
+@inner
 def joining_cost(apart, pairs, inverse_size, size_cost):
     """What joining two parts with means so far `apart` adds; `pairs` is the product of sizes."""
     return inverse_size * (pairs * (apart * apart) + size_cost)
 
 
-@kernel
+@inner
 def integer_gain(total, size, inverse_size):
     """By how much the sum of squares about the origin exceeds SSE about the best integer.
 
@@ -24,7 +24,7 @@ def integer_gain(total, size, inverse_size):
     return centre * (2.0 * total - size * centre)
 
 
-@kernel
+@inner
 def rebase(costs, first, last):
     """Make costs relative to their least, for only differences matter and small ones must live."""
     least = math.inf
@@ -34,7 +34,7 @@ def rebase(costs, first, last):
         costs[i] -= least
 
 
-@kernel
+@inner
 def make_room(path, base, oldest, newest, end):
     """Slide the costs of ends oldest..newest, so that those up to `end` fit into `path` too.
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_blocks
 
 _ITERATIONS = 100
@@ -167,7 +167,7 @@ def _recentre(records, labels, centres, upper, lower):
     return farthest > 0.0
 
 
-@kernel
+@inner
 def _refill(records, labels, members, means, upper):
     """Give each empty cluster the record farthest from its centre, if any is away from it."""
     attributes = records.shape[1]

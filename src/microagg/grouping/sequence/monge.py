@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from microagg.grouping.sequence.costs import integer_gain, joining_cost, make_room, rebase
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 # Below this many candidates a plain loop beats a vector loop.
 _FEW = 8
@@ -75,7 +75,7 @@ def fill_sorted(values, k, size_cost, integer, sizes, tail):
         tail[i] = path[n + 1 - tail.size + i - base]
 
 
-@kernel
+@inner
 def _fill_block(
     values, k, size_cost, integer, anchor, rows, columns, work, best, sizes, path, base
 ):
@@ -141,7 +141,7 @@ def _fill_block(
         stride //= 2
 
 
-@kernel(fastmath={"nnan", "nsz"})
+@inner(fastmath={"nnan", "nsz"})
 def _try_joining(cost, left, right, before, after, inverse, size_cost, trial):
     least = math.inf
     for i in range(cost.size):
@@ -151,7 +151,7 @@ def _try_joining(cost, left, right, before, after, inverse, size_cost, trial):
     return least
 
 
-@kernel(fastmath={"nnan", "nsz"})
+@inner(fastmath={"nnan", "nsz"})
 def _try_integer(cost, left, right, before, after, inverse, trial):
     least = math.inf
     for i in range(cost.size):
@@ -161,7 +161,7 @@ def _try_integer(cost, left, right, before, after, inverse, trial):
     return least
 
 
-@kernel
+@inner
 def _average(values, at, step, last, gap, path, count, inverse, cost, mean):
     """SSE of the values from `at` on, one way or the other, and how far their mean lies from it.
 
@@ -195,7 +195,7 @@ def _sum(values, anchor, step, last, cost, sums):
         sums[size] = total
 
 
-@kernel
+@inner
 def _accepted(path, at, columns, k, size_cost):
     """How many of a block's ends are final: those that no group inside the block can improve.
 

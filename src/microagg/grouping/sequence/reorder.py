@@ -17,7 +17,7 @@ from microagg.base.progress import Advance, silent
 from microagg.grouping.method import Groups, Method, Option, Task, whole
 from microagg.grouping.sequence.kmeans import kmeans
 from microagg.grouping.sequence.split import split_sequence, split_task
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_all
 from microagg.kernels.trees.nearest import hide, make_space, nearest
 from microagg.kernels.trees.planting import LEAF, NONE, Tree, plant
@@ -218,7 +218,7 @@ def _fill_line(tree, records, groups, starts, labels, widest, start, line, fille
     return filled
 
 
-@kernel
+@inner
 def _insert(columns, rows, members, following, lengths, costs, sides, away):
     """Steps 6 to 11: link the members from the first to the farthest, each where it costs least.
 
@@ -313,7 +313,7 @@ def _distances(columns, slot, first, last, away):
         away[i] = math.sqrt(away[i])
 
 
-@kernel
+@inner
 def _distance(columns, one, other):
     square = 0.0
     for a in range(columns.shape[0]):
@@ -322,7 +322,7 @@ def _distance(columns, one, other):
     return math.sqrt(square)
 
 
-@kernel
+@inner
 def _swap(columns, rows, one, other):
     rows[one], rows[other] = rows[other], rows[one]
     for a in range(columns.shape[0]):

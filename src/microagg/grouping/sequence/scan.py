@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from microagg.grouping.sequence.costs import integer_gain, make_room, rebase
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 
 _CHUNK = 256
 # Costs this close are equal but for rounding. Of equals the longest group is taken, as the papers'
@@ -103,7 +103,7 @@ def _centre(sums, costs, size):
         costs[i] -= integer_gain(sums[i], size, inverse)
 
 
-@kernel
+@inner
 def _is_dear(path, group_costs, first, ends):
     """Whether a path costs so much that it blurs the choice between some of the groups."""
     least = math.inf

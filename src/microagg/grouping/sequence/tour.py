@@ -20,7 +20,7 @@ from microagg.base.progress import Advance, silent
 from microagg.grouping.sequence.orderings import farthest_from_centroid
 from microagg.grouping.sequence.sorting import sort_stably
 from microagg.grouping.sequence.split import by_order
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.group_passes import root_of
 from microagg.kernels.trees.lists import nearest_lists
 
@@ -355,7 +355,7 @@ def _write(swaps, i, one, two, three, four):
     swaps[i, 3] = four
 
 
-@kernel
+@inner
 def _turn(tour, place, first, count):
     """Turn round `count` stops of the ring."""
     size = tour.size

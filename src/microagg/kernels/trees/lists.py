@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_blocks
 from microagg.kernels.trees.measuring import least_of, measure_leaf
 from microagg.kernels.trees.planting import LEAF, NONE, plant
@@ -74,7 +74,7 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             middle[a] = total
         nodes[0] = 1
         bounds[0] = 0.0
-        pending = 1
+        pending = np.int64(1)
         looked = 0
         farthest = np.inf
         while pending > 0 and looked < looks:
@@ -107,7 +107,7 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             for i in range(size):
                 for a in range(d):
                     point[a] = cells[leaf, a, i]
-                measure_leaf(cells, other, point, scales, away)
+                measure_leaf(cells, np.int64(other), point, scales, away)
                 if other == leaf:
                     away[i] = np.inf
                 if not least_of(away) < worst[i]:
@@ -131,7 +131,7 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             entry += 1
 
 
-@kernel
+@inner
 def _let_wait(nodes, bounds, pending, node, bound):
     """Add a node to a heap of nodes with the least bound on top."""
     at = pending
@@ -141,7 +141,7 @@ def _let_wait(nodes, bounds, pending, node, bound):
     nodes[at], bounds[at] = node, bound
 
 
-@kernel
+@inner
 def _nearest_waiting(nodes, bounds, pending):
     """Take the node with the least bound from a heap."""
     top = nodes[0]

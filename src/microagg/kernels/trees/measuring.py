@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner
 
 
-@kernel
+@inner
 def put_least_first(keys, rows, first, last, middle):
     """Bring the least keys of first..last before `middle`, their rows with them.
 
@@ -32,7 +32,7 @@ def put_least_first(keys, rows, first, last, middle):
             return
 
 
-@kernel(inline="always")
+@inner(forceinline=True)
 def push_in_order(stack, bounds, bottom, top, node, bound):
     """Put a node on a stack, its `bottom` to `top` ordered so that the least bound is on top."""
     at = top
@@ -44,7 +44,7 @@ def push_in_order(stack, bounds, bottom, top, node, bound):
     stack[at] = node
 
 
-@kernel(inline="always")
+@inner(forceinline=True)
 def insert_in_order(values, names, value, name):
     """Put a value and its name among ascending ones, of equals the lowest name first; one goes."""
     at = values.size - 1
@@ -56,7 +56,7 @@ def insert_in_order(values, names, value, name):
     names[at] = name
 
 
-@kernel(inline="always")
+@inner(forceinline=True, fastmath={"nnan", "nsz"})
 def measure_leaf(cells, leaf, point, scales, squares):
     """Squared distances of a point to the records of a leaf.
 
@@ -80,7 +80,7 @@ def measure_leaf(cells, leaf, point, scales, squares):
             squares[i] = (squares[i] + x_away * x_away) + y_away * y_away
 
 
-@kernel(inline="always")
+@inner(forceinline=True, fastmath={"nnan", "nsz"})
 def measure_boxes(boxes, block, point, scales, squares):
     """Squared distances of a point to the boxes of a block: low sides, then high ones."""
     at, width, d = np.uint64(block), np.uint64(boxes.shape[2]), np.uint64(point.size)
@@ -100,7 +100,7 @@ def measure_boxes(boxes, block, point, scales, squares):
             squares[i] = (squares[i] + x_away * x_away) + y_away * y_away
 
 
-@kernel(inline="always")
+@inner(forceinline=True, fastmath={"nnan", "nsz"})
 def outside(low, high, x):
     """How far x lies outside of low to high."""
     below, above = low - x, x - high
@@ -108,7 +108,7 @@ def outside(low, high, x):
     return away if away > 0.0 else 0.0
 
 
-@kernel(inline="always")
+@inner(forceinline=True, fastmath={"nnan", "nsz"})
 def least_of(squares):
     least = np.inf
     for i in range(np.uint64(squares.size)):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_blocks
 from microagg.kernels.trees.measuring import (
     insert_in_order,
@@ -99,7 +99,7 @@ def _route(tree, queries, homes, first, last):
         low = _top(leaves)
         high = 2 * low
         while block < leaves:
-            measure_boxes(tree.boxes, block, queries[q], tree.scales, squares)
+            measure_boxes(tree.boxes, np.int64(block), queries[q], tree.scales, squares)
             at = low
             for i in range(low + 1, high):
                 at = i if squares[i] < squares[at] else at
@@ -128,7 +128,7 @@ def _find_several(tree, queries, homes, sequence, numbers, squares, first, last)
             squares[q, i] = space.squares[i]
 
 
-@kernel
+@inner
 def make_space(count, weights):
     """Room for the answers of queries for so many rows, made once for many queries."""
     return Space(
@@ -141,7 +141,7 @@ def make_space(count, weights):
     )
 
 
-@kernel
+@inner
 def _top(leaves):
     """The first of the nodes from which steps of four levels lead to the leaves."""
     while leaves >= LEAF:
@@ -181,7 +181,7 @@ def nearest(tree, point, leaf, barred, within, space):
                 continue
             if block >= leaves:
                 first = (block - leaves) * LEAF
-                measure_leaf(cells, block - leaves, point, scales, squares)
+                measure_leaf(cells, np.int64(block - leaves), point, scales, squares)
                 closest = least_of(squares)
                 if closest > best:
                     continue
@@ -209,7 +209,7 @@ def nearest(tree, point, leaf, barred, within, space):
                 low = _top(leaves)
                 high = 2 * low
             climbed = block
-        measure_boxes(boxes, block, point, scales, squares)
+        measure_boxes(boxes, np.int64(block), point, scales, squares)
         bottom = count
         for i in range(low, high):
             node = block * LEAF + i
@@ -248,7 +248,7 @@ def put(tree, row, point):
     _note_lowest(tree, slot // LEAF)
 
 
-@kernel
+@inner
 def _note_lowest(tree, leaf):
     """Bring the lowest row number of a leaf up to date, and of the nodes above it."""
     least = tree.least

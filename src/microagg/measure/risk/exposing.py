@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from microagg.measure.risk.frequencies import Frequencies, agreeing
-from microagg.measure.risk.individual import individual_risk
 from microagg.measure.risk.keys import Combinations, Keys, joined
+from microagg.measure.risk.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class KeyColumn:
     """What one key column tells.
 
     values: how many different ones it has, no value being one. unique_alone: the records that it
-    singles out by itself. distinction, separation: in percent, see `distinction`, `separation`.
+    singles out by itself. distinction, separation: in percent, see `Tally`.
     unique_without: the records that the other keys single out; expected_without: the
     re-identifications to be expected by these. contribution: what the special uniques that it has
     part in add to all scores, in percent; None where these were not looked for.
@@ -31,6 +32,20 @@ class KeyColumn:
     expected_without: float
     contribution: float | None = None
 
+    @classmethod
+    def of(cls, name: str, alone: Tally, without: Tally, contribution: float | None) -> Self:
+        """From what it adds up to alone, and what the other keys do."""
+        return cls(
+            name,
+            values=alone.combinations,
+            unique_alone=alone.violating(2),
+            distinction=alone.distinction,
+            separation=alone.separation,
+            unique_without=without.violating(2),
+            expected_without=without.expected,
+            contribution=contribution,
+        )
+
 
 @dataclass(frozen=True)
 class TellingCombination:
@@ -42,21 +57,6 @@ class TellingCombination:
     columns: tuple[str, ...]
     records: int
     contribution: float
-
-
-def distinction(sizes: NDArray[np.int64]) -> float:
-    """Different combinations of values as a share of the records (Motwani and Xu 2007), in percent.
-
-    sizes: how many records have each.
-    """
-    return float(100.0 * sizes.size / max(1, int(sizes.sum())))
-
-
-def separation(sizes: NDArray[np.int64]) -> float:
-    """The pairs of records that are told apart (Motwani and Xu 2007), in percent."""
-    n = int(sizes.sum())
-    together = float((sizes.astype(np.float64) * (sizes - 1.0)).sum())
-    return 100.0 * (1.0 - together / (n * (n - 1.0))) if n > 1 else 0.0
 
 
 def key_columns(
@@ -77,17 +77,14 @@ def key_columns(
         without = Frequencies(records, summed_rest)
         if wildcards:
             without = agreeing(rest.distinct, without)
-        column = KeyColumn(
-            keys.names[place],
-            values=by_value.size,
-            unique_alone=int((by_value == 1).sum()),
-            distinction=distinction(by_value),
-            separation=separation(by_value),
-            unique_without=int(records[without.sample == 1].sum()),
-            expected_without=float((individual_risk(*without) * records).sum()),
-            contribution=None if contributions is None else float(contributions[place]),
+        found.append(
+            KeyColumn.of(
+                keys.names[place],
+                Tally.of(by_value, by_value.astype(np.float64), 1.0),
+                Tally.of(records, summed_rest, 1.0, *without),
+                None if contributions is None else float(contributions[place]),
+            )
         )
-        found.append(column)
     return tuple(found)
 
 

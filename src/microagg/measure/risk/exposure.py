@@ -1,7 +1,7 @@
 """What the figures of a table's risk are computed from: its keys, weights and households."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,11 +14,24 @@ from microagg.measure.risk.individual import household_risk, individual_risk
 from microagg.measure.risk.keys import Combinations, Keys
 from microagg.measure.risk.population import PopulationUniques, population_uniques
 from microagg.measure.risk.special_uniques import SpecialUniques, special_uniques
+from microagg.measure.risk.tally import Tally
 
 # A tenth and less: what the European Medicines Agency (policy 0070) and Health Canada ask for.
 THRESHOLD = 0.09
 # So many combinations of columns are told.
 TELLING = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What was counted on all records, where the keys are those of a sample.
+
+    columns: what each key tells, but for special uniques. frequencies: by record of the sample.
+    """
+
+    tally: Tally
+    columns: tuple[KeyColumn, ...]
+    frequencies: Frequencies
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,7 +41,7 @@ class Exposure:
     weights: for how many of the population each record stands; None if the table is all there is.
     households: the number of each record's, from 0. wildcards: see `frequencies`.
     threshold: the individual risk that is too high. largest: see `special_uniques`; 0 looks for
-    none.
+    none. whole: of all records, where the keys are those of a sample.
     """
 
     keys: Keys
@@ -38,6 +51,7 @@ class Exposure:
     threshold: float = THRESHOLD
     largest: int = 0
     advance: Advance = silent
+    whole: Whole | None = None
 
     @property
     def rows(self) -> int:
@@ -55,9 +69,28 @@ class Exposure:
         return frequencies(self.combinations, self.weights, wildcards=self.wildcards)
 
     @cached_property
-    def population(self) -> NDArray[np.float64]:
-        """By combination, never less than there are in the sample."""
-        return np.maximum(self.frequencies.population, self.frequencies.sample)
+    def tally(self) -> Tally:
+        """What all records add up to."""
+        if self.whole is not None:
+            return self.whole.tally
+        combinations = self.combinations
+        summed = combinations.summed(self.weights)
+        return Tally.of(combinations.sizes, summed, self.threshold, *self.frequencies)
+
+    @cached_property
+    def by_record(self) -> Frequencies:
+        """The frequencies by record."""
+        if self.whole is not None:
+            return self.whole.frequencies
+        labels, (sample, population) = self.combinations.labels, self.frequencies
+        return Frequencies(sample[labels], population[labels])
+
+    @cached_property
+    def risks_by_record(self) -> NDArray[np.float64]:
+        """The individual risk by record."""
+        if self.whole is not None:
+            return individual_risk(*self.by_record)
+        return self.risks[self.combinations.labels]
 
     @cached_property
     def risks(self) -> NDArray[np.float64]:
@@ -68,7 +101,7 @@ class Exposure:
     def household_risks(self) -> NDArray[np.float64]:
         """By record."""
         assert self.households is not None
-        return household_risk(self.risks[self.combinations.labels], self.households)
+        return household_risk(self.risks_by_record, self.households)
 
     @cached_property
     def special(self) -> SpecialUniques | None:
@@ -90,6 +123,10 @@ class Exposure:
     def columns(self) -> tuple[KeyColumn, ...]:
         """What each column tells."""
         special = None if self.special is None else self.special.column_contributions
+        if self.whole is not None:
+            shares = [None] * len(self.whole.columns) if special is None else special.tolist()
+            both = zip(self.whole.columns, shares, strict=True)
+            return tuple(replace(column, contribution=share) for column, share in both)
         return key_columns(self.combinations, self.weights, special, wildcards=self.wildcards)
 
     @cached_property
@@ -117,20 +154,12 @@ class Exposure:
         """Those of the population, where the sample is not all of it."""
         if self.weights is None:
             return None
-        sizes, times = np.unique(self.combinations.sizes, return_counts=True)
-        return population_uniques(sizes, times, float(self.weights.sum()))
-
-    def mean(self, by_combination: NDArray) -> float:
-        """The mean over records of what is known by combination."""
-        return self.total(by_combination) / max(1, self.rows)
-
-    def total(self, by_combination: NDArray) -> float:
-        """The sum over records."""
-        return float((by_combination * self.combinations.sizes).sum())
+        tally = self.tally
+        return population_uniques(tally.sizes, tally.times, tally.population)
 
     def violating(self, k: int) -> int:
         """The records whose keys fewer than k share, themselves among them."""
-        return int(self.total(self.frequencies.sample < k))
+        return self.tally.violating(k)
 
     @property
     def suggested_k(self) -> int:
@@ -138,6 +167,6 @@ class Exposure:
 
         Where that is nobody at all, the k that is enough for somebody who knows who is there.
         """
-        sample = self.frequencies.sample
-        k = max(2, int(sample[self.risks > self.threshold].max(initial=1)) + 1)
-        return k if k <= sample.max() else max(k, math.ceil(1.0 / self.threshold))
+        k = max(2, self.tally.risky_sample + 1)
+        largest = int(self.tally.agreeing[-1])
+        return k if k <= largest else max(k, math.ceil(1.0 / self.threshold))

@@ -5,19 +5,19 @@ from functools import partial
 import numpy as np
 
 from microagg.measure.figures import Figure
-from microagg.measure.risk.exposing import distinction, separation
 from microagg.measure.risk.exposure import THRESHOLD, Exposure
 
 _exposure = partial(Figure, group="exposure", needs=("keys",))
 
 
+def _percent(exposure: Exposure, total: float) -> float:
+    return 100.0 * total / max(1, exposure.tally.rows)
+
+
 def _journalist_average(exposure: Exposure) -> float:
-    classes = exposure.combinations.count / max(1.0, _population(exposure))
-    return 100.0 * max(classes, exposure.mean(1.0 / exposure.population))
-
-
-def _population(exposure: Exposure) -> float:
-    return exposure.rows if exposure.weights is None else float(exposure.weights.sum())
+    tally = exposure.tally
+    classes = tally.combinations / max(1.0, tally.population)
+    return 100.0 * max(classes, tally.matched / max(1, tally.rows))
 
 
 EXPOSURE: tuple[Figure, ...] = (
@@ -26,7 +26,7 @@ EXPOSURE: tuple[Figure, ...] = (
         "Unique by the keys",
         "100 #{i : f_i = 1} / n, f_i the records that share the keys of i",
         "Records whose combination of keys nobody shares.",
-        lambda exposure: 100.0 * exposure.violating(2) / max(1, exposure.rows),
+        lambda exposure: _percent(exposure, exposure.violating(2)),
     ),
     *(
         _exposure(
@@ -47,7 +47,7 @@ EXPOSURE: tuple[Figure, ...] = (
         "f = 2: p/(1-p) - (p/(1-p))^2 log(1/p); above: p/(f-(1-p)); p >= 1: 1/f",
         "Records that somebody finds who knows everybody's keys, and guesses among those alike in "
         "the population (Benedetti and Franconi).",
-        lambda exposure: exposure.total(exposure.risks),
+        lambda exposure: exposure.tally.expected,
         unit="records",
         range=(0.0, np.inf),
     ),
@@ -56,14 +56,14 @@ EXPOSURE: tuple[Figure, ...] = (
         "Individual risk",
         "100 sum r_i / n",
         "The same as a share of all records.",
-        lambda exposure: 100.0 * exposure.mean(exposure.risks),
+        lambda exposure: _percent(exposure, exposure.tally.expected),
     ),
     _exposure(
         "risk_above_threshold",
         "Risk above the threshold",
         f"100 #{{i : r_i > t}} / n, t = {THRESHOLD:g} if nothing else is said",
         "Records whose individual risk is too high.",
-        lambda exposure: 100.0 * exposure.mean(exposure.risks > exposure.threshold),
+        lambda exposure: _percent(exposure, exposure.tally.risky),
     ),
     _exposure(
         "household_reidentifications",
@@ -88,21 +88,21 @@ EXPOSURE: tuple[Figure, ...] = (
         "Prosecutor risk, highest",
         "100 / min f_i",
         "The chance to find the record most at risk, for somebody who knows that it is there.",
-        lambda exposure: 100.0 / float(exposure.frequencies.sample.min()),
+        lambda exposure: 100.0 / exposure.tally.smallest,
     ),
     _exposure(
         "prosecutor_average",
         "Prosecutor risk, average",
         "100 / n sum 1 / f_i",
         "The chance to find a record, for somebody who knows that it is there.",
-        lambda exposure: 100.0 * exposure.mean(1.0 / exposure.frequencies.sample),
+        lambda exposure: _percent(exposure, exposure.tally.prosecuted),
     ),
     _exposure(
         "journalist_highest",
         "Journalist risk, highest",
         "100 / min F_i, F_i the records of the population that share the keys of i",
         "The chance to find the record most at risk, for somebody who does not know who is there.",
-        lambda exposure: 100.0 / float(exposure.population.min()),
+        lambda exposure: 100.0 / exposure.tally.least,
     ),
     _exposure(
         "journalist_average",
@@ -116,7 +116,7 @@ EXPOSURE: tuple[Figure, ...] = (
         "Marketer risk",
         "100 / n sum 1 / F_i",
         "Records that are found when all are matched with the population.",
-        lambda exposure: 100.0 * exposure.mean(1.0 / exposure.population),
+        lambda exposure: _percent(exposure, exposure.tally.matched),
     ),
     _exposure(
         "population_uniques",
@@ -142,13 +142,13 @@ EXPOSURE: tuple[Figure, ...] = (
         "Distinction",
         "100 combinations / n",
         "How many different combinations of keys there are, for a hundred records.",
-        lambda exposure: distinction(exposure.combinations.sizes),
+        lambda exposure: exposure.tally.distinction,
     ),
     _exposure(
         "separation",
         "Separation",
         "100 #{i < j : keys of i and j differ} / #{i < j}",
         "Pairs of records that the keys tell apart.",
-        lambda exposure: separation(exposure.combinations.sizes),
+        lambda exposure: exposure.tally.separation,
     ),
 )

@@ -76,18 +76,18 @@ class Risk(Showing):
         labels = exposure.combinations.labels
         special = exposure.special
         household = None if exposure.households is None else exposure.household_risks
-        sizes, times = np.unique(exposure.combinations.sizes, return_counts=True)
+        tally = exposure.tally
         return cls(
             keys=exposure.keys.names,
             rows=exposure.rows if rows is None else rows,
-            frequency=exposure.frequencies.sample[labels],
-            population=exposure.frequencies.population[labels],
-            individual=exposure.risks[labels],
+            frequency=exposure.by_record.sample,
+            population=exposure.by_record.population,
+            individual=exposure.risks_by_record,
             household=household,
             suda=None if special is None else special.scores[labels],
             suda_dis=None if special is None else exposure.dis[labels],
-            expected=exposure.total(exposure.risks),
-            expected_share=exposure.mean(exposure.risks),
+            expected=tally.expected,
+            expected_share=tally.expected / max(1, tally.rows),
             household_expected=None if household is None else float(household.sum()),
             violations={k: exposure.violating(k) for k in VIOLATED},
             threshold=exposure.threshold,
@@ -95,7 +95,7 @@ class Risk(Showing):
             columns=exposure.columns,
             combinations=exposure.telling,
             figures=judge(exposure, EXPOSURE),
-            class_sizes=tuple(zip(sizes.tolist(), times.tolist(), strict=True)),
+            class_sizes=tuple(zip(tally.sizes.tolist(), tally.times.tolist(), strict=True)),
             weighted=exposure.weights is not None,
             missing="wildcard" if exposure.wildcards else "value",
             sampled=None if rows is None or rows == exposure.rows else exposure.rows,

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
+from microagg.kernels.threads import run_all
 from microagg.measure.risk.keys import MISSING, Combinations
 
 # A set of columns is a whole number, a bit each.
@@ -23,6 +24,7 @@ MOST_COLUMNS = 60
 MOST_WORK = 5 * 10**8
 # The share of the population that the sample is taken for by DIS.
 SAMPLED = 0.01
+_NOTHING = (np.empty(0, np.int32), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,42 +111,58 @@ def special_uniques(
     Sets of columns are visited depth first, each after all of its subsets. Combinations of values
     that the columns so far do not tell apart are a class, which the next column splits. What is
     alone leaves: it is minimal here, or was before. So do classes without a record that all
-    columns together single out. O(combinations sets) time at most, O(combinations largest) memory.
+    columns together single out. O(combinations sets) time at most, O(combinations largest) memory
+    for each thread: sets with the same highest column are a job, in which only subsets with that
+    column are known; the others are held against what jobs found in the end, in order.
     """
     keys, count = combinations.distinct, combinations.count
     columns = len(keys.names)
     # Columns that tell most apart split first, where most sets are below them.
     order = np.argsort(keys.kinds, kind="stable")
     codes, kinds = np.ascontiguousarray(keys.codes[order]), np.array(keys.kinds)[order]
-    scores, heads = np.zeros(count), np.full(count, -1)
-    room = np.empty((max(1, largest) + 1, count), np.int32)
-    rows, ends, alone = room, np.empty_like(room), np.empty(count, np.int32)
+    tops = range(columns if largest and count else 0)
+    found: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = [_NOTHING] * len(tops)
+
+    def search(top: int, tell: Advance) -> None:
+        missing = MISSING if wildcards else -1
+        found[top] = _search(codes, kinds, combinations.sizes, missing, top, largest)
+        tell(1.0)
+
+    # There are as many sets with a column as its highest as with all columns below it together.
+    run_all(search, np.int64(1) << np.arange(len(tops)), advance)
+    scores, heads, values = np.zeros(count), np.full(count, -1), score_values(columns, largest)
     lists = tuple(np.empty(64, np.int64) for _ in range(4))
     used = sets = 0
-    rows[0], ends[0, :1] = np.arange(count), count
-    values = score_values(columns, largest)
-    for top in range(columns if largest and count else 0):
-        used, sets, *grown = _search(
-            *(codes, kinds, combinations.sizes, MISSING if wildcards else -1, top, largest),
-            *(values, scores, rows, ends, alone, heads, *lists, used, sets),
-        )
+    for rows, masks in found:
+        used, sets, *grown = _keep(rows, masks, values, scores, heads, *lists, used, sets)
         lists = tuple(grown)
-        advance(2.0 ** (top + 1 - columns))
     bits = (lists[2][:sets, np.newaxis] >> np.arange(columns)) & 1
-    masks = bits @ (np.int64(1) << order.astype(np.int64))
-    return SpecialUniques(columns, largest, scores, masks, lists[3][:sets].copy())
+    by_column = bits @ (np.int64(1) << order.astype(np.int64))
+    return SpecialUniques(columns, largest, scores, by_column, lists[3][:sets].copy())
 
 
 @kernel
-def _search(
-    codes, kinds, sizes, missing, top, largest, values, scores, rows, ends, alone, heads,
-    masks, nexts, sets, times, used, counted,
-):  # fmt: skip
-    """All sets of columns whose highest bit is `top`, in ascending order, each a whole number.
+def _search(codes, kinds, sizes, missing, top, largest):
+    """All sets of columns whose highest bit is `top`, in ascending order, each a whole number: who
+    is alone by each of them, and by none of its subsets that has this bit too.
 
     rows, ends: for each number of columns the combinations left, class by class, and where classes
-    end. heads, nexts, masks: the sets found for each combination, as linked lists.
+    end. heads, nexts: the sets found for each combination, as linked lists.
     """
+    count = sizes.size
+    rows = np.empty((largest + 1, count), np.int32)
+    ends = np.empty((largest + 1, count), np.int32)
+    alone = np.empty(count, np.int32)
+    heads = np.full(count, -1)
+    masks, nexts, found_rows = (
+        np.empty(64, np.int64),
+        np.empty(64, np.int64),
+        np.empty(64, np.int32),
+    )
+    used = 0
+    for row in range(count):
+        rows[0, row] = row
+    ends[0, 0] = count
     classes = np.zeros(largest + 1, np.int64)
     column = np.zeros(largest + 1, np.int64)
     child = np.zeros(largest + 1, np.int64)
@@ -168,30 +186,58 @@ def _search(
             codes[split], sizes, missing, rows[depth - 1], ends[depth - 1], classes[depth - 1],
             rows[depth], ends[depth], alone, scratch,
         )  # fmt: skip
-        minimal = 0
         for each in range(found):
             row = alone[each]
-            before = heads[row]
-            while before >= 0 and masks[before] & subset != masks[before]:
-                before = nexts[before]
-            if before >= 0:
+            if _has_subset(subset, heads[row], masks, nexts):
                 continue
             if used == masks.size:
-                masks, nexts = _grown(masks), _grown(nexts)
-            masks[used], nexts[used] = subset, heads[row]
+                masks, nexts, found_rows = _grown(masks), _grown(nexts), _grown(found_rows)
+            masks[used], nexts[used], found_rows[used] = subset, heads[row], row
             heads[row] = used
             used += 1
-            scores[row] += values[depth]
-            minimal += 1
-        if minimal:
+    return found_rows[:used], masks[:used]
+
+
+@kernel
+def _keep(found, subsets, values, scores, heads, masks, nexts, sets, times, used, counted):
+    """Of sets that single combinations out, keep those of which no subset was kept before."""
+    first = used
+    for each in range(found.size):
+        row, subset = found[each], subsets[each]
+        if each > 0 and subset != subsets[each - 1]:
+            first = used
+        if _has_subset(subset, heads[row], masks, nexts):
+            continue
+        if used == masks.size:
+            masks, nexts = _grown(masks), _grown(nexts)
+        masks[used], nexts[used] = subset, heads[row]
+        heads[row] = used
+        size = 0
+        while subset:
+            subset &= subset - 1
+            size += 1
+        scores[row] += values[size]
+        if used == first:
             if counted == sets.size:
                 sets, times = _grown(sets), _grown(times)
-            sets[counted], times[counted] = subset, minimal
+            sets[counted], times[counted] = subsets[each], 0
             counted += 1
+        times[counted - 1] += 1
+        used += 1
     return used, counted, masks, nexts, sets, times
 
 
 @kernel
+def _has_subset(subset, head, masks, nexts):
+    """Whether a set in a linked list is part of this one."""
+    while head >= 0:
+        if masks[head] & subset == masks[head]:
+            return True
+        head = nexts[head]
+    return False
+
+
+@inner
 def _split(codes, sizes, missing, rows, ends, classes, rows_after, ends_after, alone, scratch):
     """Split classes by a column; how many are left, and how many combinations are alone.
 
@@ -231,7 +277,7 @@ def _split(codes, sizes, missing, rows, ends, classes, rows_after, ends_after, a
     return made, lonely
 
 
-@kernel
+@inner
 def _grown(values):
     """The same with room for as many again."""
     larger = np.empty(2 * values.size, values.dtype)

@@ -178,6 +178,10 @@ class Format:
         """What was found out about how an input is written, in a word or two each."""
         return {}
 
+    def labels(self, layout: Any) -> Mapping[str, Mapping[Any, str]]:
+        """What codes stand for, by column."""
+        return {}
+
     def layout_of_file(self, layout: Any) -> Any:
         """What of an input's layout tells nothing of its entries, None if nothing is left."""
         return None

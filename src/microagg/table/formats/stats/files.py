@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -66,6 +66,10 @@ class Stats(Format):
         """Which program's file it is, and what it explains."""
         labelled = len(layout.value_labels)
         return {"file of": layout.kind, "columns with labelled values": str(labelled)}
+
+    def labels(self, layout: Layout) -> Mapping[str, Mapping[Any, str]]:
+        """What codes stand for, by column."""
+        return layout.value_labels
 
     def read(
         self, address: Source, reading: Reading, typed: Typed = None, advance: Advance = silent
