@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo app test torture check judge bench clean
+.PHONY: demo app test torture check judge bench papers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/microagg demo
@@ -29,17 +29,16 @@ check: $(VENV)/.developing
 
 judge: .venv-judge/.installed
 
-bench: $(VENV)/.benchmarking
+# Every table and figure of the papers; small parts of them in ten minutes: make papers QUICK=1.
+papers: $(VENV)/.benchmarking
+	@$(BIN)/python benchmarks/papers/all.py $(if $(QUICK),--quick)
+
+bench: papers
 	@$(BIN)/python benchmarks/speed/univariate.py
 	@$(BIN)/python benchmarks/speed/grouping.py
-	@$(BIN)/python benchmarks/papers/imhmi.py
 	@$(BIN)/python benchmarks/speed/protect.py
 	@$(BIN)/python benchmarks/speed/engines.py
-	@$(BIN)/python benchmarks/papers/reporder.py
-	@$(BIN)/python benchmarks/papers/p3m.py
-	@$(BIN)/python benchmarks/papers/dp.py
-	@$(BIN)/python benchmarks/papers/best.py
-	@$(BIN)/python benchmarks/papers/pca.py
+	@$(BIN)/python benchmarks/papers/best.py forest cells
 	@$(BIN)/python benchmarks/audit/private.py
 	@$(BIN)/python benchmarks/audit/attacks.py
 	@$(BIN)/python benchmarks/index.py

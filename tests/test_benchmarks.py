@@ -1,4 +1,4 @@
-"""The page that says which result is whose."""
+"""The pages that say which result is whose, and what became of the papers' figures."""
 
 import ast
 import runpy
@@ -6,13 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPTS = Path(__file__).parents[1] / "benchmarks"
 
 
-def test_the_index_of_results_is_in_step():
-    script = Path(__file__).parents[1] / "benchmarks" / "index.py"
+@pytest.mark.parametrize("script", ["index.py", "papers/page.py"])
+def test_pages_of_results_are_in_step(script):
     done = subprocess.run(
-        [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
+        [sys.executable, str(SCRIPTS / script), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

@@ -22,6 +22,12 @@ WAYS = {
     "from both ends": {"two_way_from": 0},
     "both": {"scan_up_to_k": 0, "two_way_from": 0},
 }
+TWINS = {
+    "sse": naive.sse,
+    "integer": naive.integer_sse,
+    "absolute": naive.absolute,
+    "range": naive.span,
+}
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
@@ -31,7 +37,7 @@ def optimal(values, k, way, cost="sse", **options):
         return microagg.optimal_univariate(values, k, cost=cost, **options)
     integer = cost == "integer"
     numbers = as_whole_numbers(np.asarray(values), "x") if integer else np.asarray(values)
-    return group_values(numbers, k, integer=integer, **options, **way)
+    return group_values(numbers, k, cost=cost, **options, **way)
 
 
 def exact(values) -> list[Fraction]:
@@ -114,6 +120,23 @@ def test_integers_far_apart_stay_exact(values, unit, k):
     assert ours == best
 
 
+@settings(max_examples=120)
+@given(values=lines(), k=st.integers(1, 9), cost=st.sampled_from(["absolute", "range"]))
+@example(values=np.array([0.0, 1e-9, 2e-9, 1e9, 1e9 + 1, 2e9]), k=2, cost="absolute")
+def test_distances_are_the_optimum(values, k, cost):
+    k = min(k, len(values))
+    ours, best = check_optimal(values, k, cost, TWINS[cost])
+    assert ours <= best * (1 + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("cost", ["absolute", "range"])
+def test_distances_of_integers_are_exact_whatever_their_offset(cost):
+    values = np.random.default_rng(3).integers(0, 2**40, 60) + 2**62
+    for k in (2, 7, 29):
+        ours, best = check_optimal(values, k, cost, TWINS[cost])
+        assert ours == best
+
+
 @settings(max_examples=100)
 @given(
     values=lines(most=30),
@@ -130,12 +153,12 @@ def test_size_cost_is_the_optimum_of_the_quadratic_programme(values, k, weight):
 @given(
     values=st.lists(st.integers(0, 12), min_size=1, max_size=9),
     k=st.integers(1, 4),
-    cost=st.sampled_from(["sse", "integer"]),
+    cost=st.sampled_from(sorted(TWINS)),
 )
 @settings(max_examples=60)
 def test_no_partition_of_any_kind_is_better(values, k, cost):
     k = min(k, len(values))
-    twin = naive.sse if cost == "sse" else naive.integer_sse
+    twin = TWINS[cost]
     partition = microagg.optimal_univariate(values, k, cost=cost)
     ours = naive.cost_of_labels(exact(values), partition.labels, twin)
     best = naive.least_cost_of_all_partitions(sorted(exact(values)), k, twin)
@@ -356,7 +379,7 @@ def test_same_groups_without_compilation(cost):
         ([[1], [1, 2]], 1, {}, "are its rows of one length?"),
         ([1.5, 2.0], 1, {"cost": "integer"}, "1 of 2 values have a fraction"),
         ([1e30, 2.0], 1, {"cost": "integer"}, "integers beyond 64 bits"),
-        ([1.0, 2.0], 1, {"cost": "sae"}, "cost must be one of sse, integer, but it is 'sae'"),
+        ([1.0, 2.0], 1, {"cost": "sae"}, "cost must be one of sse, integer, absolute, range, but"),
         ([1.0, 2.0], 1, {"size_cost": -1}, "size_cost must be a number, 0 or more"),
         ([1.0, 2.0], 1, {"size_cost": "x"}, "size_cost must be a number, 0 or more"),
         ([1, 2], 1, {"size_cost": 1, "cost": "integer"}, "size_cost goes with cost='sse' only"),

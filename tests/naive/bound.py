@@ -41,11 +41,12 @@ def least_sse(records, k):
     return best
 
 
-def least_margins(records, prices, k):
-    """For each record, the least of SSE less prices over the sets of k that it is in."""
+def least_margins(records, prices, k, cost=None):
+    """For each record, the least of cost (SSE) less prices over the sets of k that it is in."""
     least = np.full(len(records), np.inf)
     for group in combinations(range(len(records)), k):
-        margin = sse(records, group) - prices[list(group)].sum()
+        own = sse(records, group) if cost is None else cost(group)
+        margin = own - prices[list(group)].sum()
         for row in group:
             least[row] = min(least[row], margin)
     return least

@@ -17,11 +17,11 @@ def distance(x, y):
     return math.sqrt(square(x, y))
 
 
-def order_groups(records, labels):
+def order_groups(records, labels, start=None):
     """Steps 1 to 12. Ties go to the least row, then to the least row on the left."""
     n = len(records)
     squares = ((records - records.mean(axis=0)) ** 2).sum(axis=1)
-    current = int(np.argmax(squares))
+    current = int(np.argmax(squares)) if start is None else start
     unseen = set(range(n))
     line = []
     while True:

@@ -26,6 +26,16 @@ def sse_and_noise(c: Fraction) -> Cost:
     return lambda group: sse(group) + c / len(group)
 
 
+def absolute(group: Sequence[Fraction]) -> Fraction:
+    """Distances to the median, the least there are to any point."""
+    median = sorted(group)[len(group) // 2]
+    return sum((abs(x - median) for x in group), Fraction(0))
+
+
+def span(group: Sequence[Fraction]) -> Fraction:
+    return max(group) - min(group)
+
+
 def vector_cost(cost: Cost) -> Callable[[Sequence[Sequence[Fraction]]], Fraction]:
     return lambda group: sum((cost(column) for column in zip(*group, strict=True)), Fraction(0))
 

@@ -24,9 +24,10 @@ class Bound(Showing):
 
     sse: the bound, on z-scores unless standardize=False was asked for.
     information_loss: the bound as 100 * SSE / SST, in percent.
-    kind: how it was proved: "exact" (the optimum itself), "columns" (prices that no k records
-        together find too high), "neighbours" (distances to the nearest records).
-    optimal: it is the optimum (exact), or cannot be raised by better prices (columns).
+    kind: how it was proved: "exact" (the optimum itself), "cuts" (prices of the records and of
+        triples of them), "semidefinite" (multipliers of a matrix of all pairs), "columns" (prices
+        that no k records together find too high), "neighbours" (distances to the nearest records).
+    optimal: it is the optimum (exact), or cannot be raised by better prices (columns, cuts).
     columns: how many groups of k were weighed.
     seconds: how long it took.
     """
@@ -83,8 +84,10 @@ def lower_bound(
     k - 1 nearest records over k, and each pricing may better the best.
 
     Smoothed prices (see `Pool.balance`) get within a fraction of a percent in seconds for
-    thousands of records and small k; linear programmes (HiGHS) then finish the job. With k of ten
-    and more pricing is cut short, and the bound is weaker.
+    thousands of records and small k; linear programmes (HiGHS) then finish the job. What no prices
+    can close is closed by cuts for k up to 5 (see `cuts`). From k = 6 on pricing takes too long,
+    and a semidefinite relaxation (see `semidefinite`) is tried after it, where there is time for
+    some hundred steps.
 
     One attribute, k = 1 and n < 2k are solved exactly.
     """
@@ -97,7 +100,7 @@ def lower_bound(
     records, unit = _comparable(numbers, standardize)
     total = float(((records - records.mean(axis=0)) ** 2).sum())
     with watch("bounding the loss", progress) as advance:
-        proof = prove(records, k, limit, labels, advance)
+        proof = prove(records, k, limit, labels, advance, tight=True)
     sse = max(0.0, proof.total * (1.0 - _ROUNDING))
     return Bound(
         sse=math.ldexp(sse, 2 * unit),

@@ -43,6 +43,27 @@ class Priced(NamedTuple):
     complete: bool
 
 
+class Fines(NamedTuple):
+    """What sets pay on top of their cost, once for each cut of which they hold two records or more.
+
+    starts, cuts: the cuts that each record is in, those of record i from starts[i] on; costs: what
+    each cut costs; met: room to count in, all 0.
+    """
+
+    starts: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    met: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, triples: NDArray[np.int64], costs: NDArray[np.float64], n: int) -> "Fines":
+        """Cuts are three records each."""
+        rows = triples.ravel()
+        order = np.argsort(rows, kind="stable")
+        starts = np.searchsorted(rows[order], np.arange(n + 1))
+        return cls(starts, order // 3, costs, np.zeros(len(triples), np.int64))
+
+
 def square_distances(records: NDArray[np.float64]) -> NDArray[np.float64]:
     """Between all records, (n, n)."""
     table = np.empty((len(records), len(records)))
@@ -58,21 +79,27 @@ def price(
     slack: float,
     effort: int,
     in_time: Callable[[], bool] = lambda: True,
+    fines: Fines | None = None,
 ) -> Priced:
     """Find the sets of k records that are charged more than they cost, by more than `slack`.
 
     `squares` are the distances of all records, `halves` what `half_sums` says. `effort` limits how
-    many partial sets are looked at for one record; `in_time` is asked now and then. Near the
+    many partial sets are looked at for one record; `in_time` is asked now and then. `fines` add to
+    what sets cost; they are looked at in the end, for the search knows nothing of them. Near the
     optimum about O(n^2) time for small k, exponential in k at worst.
     """
     n = len(squares)
     least = np.zeros((2, n))
     worst = np.full((2, n, k), -1, np.int32)
     given_up = np.zeros(2, np.int64)
+    if fines is None:
+        fines = Fines.of(np.empty((0, 3), np.int64), np.empty(0), n)
+    own = [fines._replace(met=fines.met.copy()) for _ in range(2)]
 
     def search(half: int, first: int, last: int) -> None:
+        limits = slack, effort, first + half, last
         given_up[half] += _search(
-            squares, halves, prices, k, slack, effort, first + half, last, least[half], worst[half]
+            squares, halves, prices, k, *limits, own[half], least[half], worst[half]
         )
 
     for first in range(0, n, _ROWS_AT_ONCE):
@@ -101,7 +128,7 @@ def _measure(columns, table):
 
 
 @kernel
-def _search(squares, halves, prices, k, slack, effort, start, end, least, worst):
+def _search(squares, halves, prices, k, slack, effort, start, end, fines, least, worst):
     """Follow the chains from pairs that begin at every other record; how many had to be left."""
     n = prices.size
     share = 1.0 / (k - 1.0)
@@ -133,7 +160,9 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
             pairs[2] = squares[i, j]
             paid[2] = prices[i] + prices[j]
             if k == 2:
-                _keep(members, first, least, worst)
+                first += _fine(members, fines)
+                if first <= -slack:
+                    _keep(members, first, least, worst)
                 continue
             if left <= 0:
                 break
@@ -176,7 +205,9 @@ def _search(squares, halves, prices, k, slack, effort, start, end, least, worst)
                         if value <= -slack:
                             left -= 1
                             members[m] = extra
-                            _keep(members, value, least, worst)
+                            value += _fine(members, fines)
+                            if value <= -slack:
+                                _keep(members, value, least, worst)
                     m -= 1
                     continue
                 if places[m] >= counts[m] or left <= 0:
@@ -248,6 +279,21 @@ def _weigh(one, other, halves, prices, inverse, sums, gains):
         total = one[extra] + other[extra]
         sums[extra] = total
         gains[extra] = total * inverse + halves[extra] - prices[extra]
+
+
+@kernel
+def _fine(members, fines):
+    total = 0.0
+    for member in members:
+        for at in range(fines.starts[member], fines.starts[member + 1]):
+            cut = fines.cuts[at]
+            fines.met[cut] += 1
+            if fines.met[cut] == 2:
+                total += fines.costs[cut]
+    for member in members:
+        for at in range(fines.starts[member], fines.starts[member + 1]):
+            fines.met[fines.cuts[at]] = 0
+    return total
 
 
 @kernel

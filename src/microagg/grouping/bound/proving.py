@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent
+from microagg.grouping.bound.cuts import LARGEST, Cutting
 from microagg.grouping.bound.near import Near, find_near, half_sums
 from microagg.grouping.bound.pool import Pool
 from microagg.grouping.bound.pricing import Priced, price, square_distances
+from microagg.grouping.bound.semidefinite import affordable, relax
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.split import split_sorted
@@ -30,8 +32,10 @@ MOST_RECORDS = 5_000
 _EFFORT = 1_000
 _MOST_EFFORT = 30_000
 _SMALL_STEP = 0.02
-# Larger k are approached from smaller ones, for pricing gets dear with k.
+# Larger k are approached from smaller ones, for pricing gets dear with k; the share of the time
+# that this is given where there is another way.
 _EASY = 5
+_COLUMNS = 0.4
 
 
 @dataclass
@@ -61,13 +65,16 @@ def prove(
     *,
     pricings: float = math.inf,
     most_records: int = MOST_RECORDS,
+    tight: bool = False,
 ) -> Proof:
     """True prices of the records with as large a sum as can be had in so many seconds.
 
     Waiting for the compiler does not count. `pricings` limits the work whatever the clock says: so
     many searches for sets that pay too much, dearer ones counted more. Up to `most_records` by
-    column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. Where
-    the optimum is known at once, the prices only sum to it.
+    column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. With
+    `tight` relaxations tighter than the linear programme are tried in what time is left: cuts for
+    small k, a semidefinite one for large k, to which column generation leaves some of the time if
+    that is enough. Where they help, or the optimum is known at once, prices only sum to the bound.
     """
     n, d = records.shape
     if k == 1 or n < 2 * k or d == 1:
@@ -79,7 +86,8 @@ def prove(
         advance(min(1.0, spent / max(1e-9, seconds)))
         return spent < seconds
 
-    near = find_near(records, k - 1, in_time)
+    cuts = tight and k <= LARGEST
+    near = find_near(records, 2 * k - 2 if cuts else k - 1, in_time)
     proof = _by_neighbours(half_sums(near, k))
     if not in_time():
         return proof
@@ -90,6 +98,8 @@ def prove(
     if n > most_records:
         return proof
     squares = square_distances(records)
+    relaxing = tight and k > _EASY and affordable(squares, seconds)
+    ascending = seconds * (_COLUMNS if relaxing else 1.0)
     rungs = _rungs(k)
     for number, rung in enumerate(rungs):
         halves = half_sums(near, rung)
@@ -103,8 +113,27 @@ def prove(
         target = math.inf if known is None else sse_of(records, known)
         ascent = _Ascent(records, near, squares, halves, rung, start, proof)
         ascent.pricings = pricings / len(rungs)
-        ascent.run(target, now + (began + seconds - now) / (len(rungs) - number), in_time, last)
-    return proof if rung == k else _climb(proof, half_sums(near, k))
+        share = max(0.0, began + ascending - now) / (len(rungs) - number)
+        ascent.run(target, now + share, in_time, last)
+    proof = proof if rung == k else _climb(proof, half_sums(near, k))
+    target = math.inf if labels is None else sse_of(records, labels) * (1.0 - _OPTIMAL)
+    if cuts and proof.optimal:
+        work = Cutting(records, near, squares, k, proof.prices, proof.sets, start, ascent.slack)
+        work.run(target, in_time, lambda: began + seconds - _clock())
+        proof = _raised(proof, work.best.total, "cuts", work.optimal)
+    elif relaxing and not proof.optimal and in_time():
+        known = _start(records, k) if labels is None else labels
+        total = relax(squares, k, known, target, lambda: max(0.0, began + seconds - _clock()))
+        proof = _raised(proof, total, "semidefinite", False)
+    return proof
+
+
+def _raised(proof: Proof, total: float, kind: str, optimal: bool) -> Proof:
+    """The better one of a proof and another bound."""
+    if total <= proof.total:
+        return proof
+    prices = proof.prices + (total - proof.total) / len(proof.prices)
+    return Proof(prices, proof.sets, kind, optimal)
 
 
 def _by_neighbours(halves: NDArray[np.float64]) -> Proof:

@@ -26,7 +26,7 @@ from microagg.kernels.trees.planting import LEAF, NONE, plant
 
 _GROUPS_A_CALL = 2048
 # A step must gain more than rounding could feign.
-_CERTAIN = 1e-10
+CERTAIN = 1e-10
 _NOBODY, _EVERYBODY = -1, -2
 
 
@@ -176,7 +176,7 @@ def _plan(state, tree, k, slot, shrinking, targets, space):
     size = sizes[slot]
     grown = np.empty(2 * k, np.int64)
     means = np.empty((2 * k, attributes))
-    budget = state.scatter[slot] * (1.0 - _CERTAIN)
+    budget = state.scatter[slot] * (1.0 - CERTAIN)
     added = 0.0
     leaver, least = _NOBODY, 0.0
     for i in range(size):
@@ -213,7 +213,7 @@ def _plan(state, tree, k, slot, shrinking, targets, space):
         joining *= grown[keeper] / (grown[keeper] + 1.0)
         grown[keeper] += 1
         if shrinking:
-            if joining - leaving < least and joining < leaving * (1.0 - _CERTAIN):
+            if joining - leaving < least and joining < leaving * (1.0 - CERTAIN):
                 leaver, least = i, joining - leaving
         else:
             added += joining

@@ -6,7 +6,7 @@ as good: the SSE falls round by round.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.grouping.cluster.cbfs import cbfs
-from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.method import Groups, Method, Option, Task, whole
 from microagg.grouping.sequence.kmeans import kmeans
 from microagg.grouping.sequence.split import split_sequence, split_task
@@ -75,21 +73,6 @@ def reorder(
     advance(1.0)
     best = min(range(len(wanted)), key=lambda place: found[place].sse)
     return found[best].line, found[best].sizes
-
-
-def walk_groups(
-    records: NDArray[np.float64],
-    order: NDArray[np.integer],
-    sizes: NDArray[np.integer],
-    advance: Advance = silent,
-) -> NDArray[np.int32]:
-    """One line through given groups, from the record farthest out always on to the nearest group.
-
-    Each group is visited as a whole, its members in the order of the insertion heuristic.
-    """
-    tree = plant(records)
-    line = order_groups(tree, records, order, sizes, _farthest(records), advance)
-    return line.astype(np.int32)
 
 
 def _cluster_numbers(clusters: int | Iterable[int] | None, n: int) -> list[int]:
@@ -367,24 +350,6 @@ def _scatter(records, sizes):
     return total
 
 
-def _by_walk(name: str, group: Callable[..., Groups]) -> Method:
-    """A method that walks the groups of another, each to the nearest next, and splits the walk."""
-
-    def walk(task: Task) -> Groups:
-        groups = group(task.records, task.k, lambda share: task.advance(0.5 * share))
-        order = walk_groups(task.records, *groups, lambda share: task.advance(0.5 + 0.5 * share))
-        return split_task(task, order)
-
-    return Method(
-        f"{name}-mhm",
-        f"the groups of {name} walked one after the other, split optimally",
-        "IMHMI, section 2.2; RepOrdMic, section 3",
-        f"as {name}",
-        walk,
-        integer=True,
-    )
-
-
 def _group(task: Task) -> Groups:
     clusters = task.options["clusters"]
     order, sizes = reorder(task.records, task.k, task.rng, task.advance, clusters=clusters)
@@ -407,8 +372,6 @@ CLUSTERS = Option(
     "a whole number, 1 or more, or several, such as range(1, 21)",
 )
 METHODS = (
-    _by_walk("mdav", mdav),
-    _by_walk("cbfs", cbfs),
     Method(
         "reporder",
         "records ordered cluster by cluster, split, and ordered again until the loss stops falling",

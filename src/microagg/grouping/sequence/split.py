@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
 from microagg.grouping.method import Groups, Method, Task
+from microagg.grouping.sequence.deviations import fill_absolute, fill_range
 from microagg.grouping.sequence.monge import fill_sorted
 from microagg.grouping.sequence.scan import fill_sequence
 from microagg.grouping.sequence.wide import fill_wide
@@ -56,6 +57,18 @@ def split_sorted(
     fill = fill_sequence if k <= scan_up_to_k else _fill_sorted
     part = partial(_part_of_values, values)
     return _split_two_way(part, n, k, integer, fill, two_way_from)
+
+
+def split_by_distances(values: NDArray, k: int, cost: str) -> NDArray[np.int32]:
+    """Sizes of consecutive groups of ascending values, float64 or uint64, as `split_sorted`.
+
+    A group costs its "absolute" distances to the median, or its "range". O(n log k) time.
+    """
+    if values.size < 2 * k or k == 1:
+        return _undivided(values.size, k)
+    _rescale(values)
+    fill = fill_absolute if cost == "absolute" else fill_range
+    return _walk(fill(values, k), values.size)
 
 
 def split_sequence(

@@ -10,9 +10,9 @@ from microagg.base.errors import OptionError
 from microagg.base.groups import Partition
 from microagg.grouping.method import Groups, Method, Task
 from microagg.grouping.sequence.sorting import sort_stably
-from microagg.grouping.sequence.split import split_sorted
+from microagg.grouping.sequence.split import split_by_distances, split_sorted
 
-COSTS = ("sse", "integer")
+COSTS = ("sse", "integer", "absolute", "range")
 
 
 def optimal_univariate(
@@ -23,13 +23,15 @@ def optimal_univariate(
     x: numbers, one a record: a list, a NumPy array, a pandas, Polars or Arrow column. Without
         missing or infinite values.
     k: the least group size.
-    cost: "sse", the sum of squared distances to the group means; or "integer", to the nearest
-        integers to the means, for integer data that must be published as integers.
+    cost: "sse", the sum of squared distances to the group means; "integer", to the nearest
+        integers to the means, for integer data that must be published as integers; "absolute", the
+        sum of distances to the group medians; or "range", the sum of the groups' ranges, the
+        largest distance of two members.
     size_cost: with c > 0 each group of m values costs c / m on top of its SSE. This is what noise
         on the published mean costs, and groups may then grow to any size.
 
     The result is the exact optimum. With "integer" all arithmetic is exact, or the data are
-    refused. With "sse" costs are computed to a few units in the last place whatever the offset of
+    refused. Otherwise costs are computed to a few units in the last place whatever the offset of
     the data. Where several partitions are optimal the same one is found for the same values, in
     whatever order they come; equal values that fall into different groups are told apart by their
     row numbers. Without `size_cost` groups have at most 2k - 1 members.
@@ -45,17 +47,20 @@ def optimal_univariate(
     size_cost = _check_size_cost(size_cost, cost)
     if cost == "integer":
         values = as_whole_numbers(values, "x")
-    return group_values(values, k, integer=cost == "integer", size_cost=size_cost)
+    return group_values(values, k, cost=cost, size_cost=size_cost)
 
 
 def group_values(
-    values: NDArray, k: int, *, integer: bool = False, size_cost: float = 0.0, **limits: int
+    values: NDArray, k: int, *, cost: str = "sse", size_cost: float = 0.0, **limits: int
 ) -> Partition:
     """`optimal_univariate` of numbers that were checked; `limits` are those of `split_sorted`."""
     order, line = sort_stably(_offsets(values))
     if line.dtype.kind == "u" and int(line[-1]) < 2**53:
         line = line.astype(np.float64)
-    sizes = split_sorted(line, k, integer=integer, size_cost=size_cost, **limits)
+    if cost in ("absolute", "range"):
+        sizes = split_by_distances(line, k, cost)
+    else:
+        sizes = split_sorted(line, k, integer=cost == "integer", size_cost=size_cost, **limits)
     return Partition.from_sequence(order, sizes, k, "optimal_univariate")
 
 
