@@ -166,7 +166,8 @@ class Cutting:
         found = []
         for one, other in together:
             for third in mates[one] | mates[other]:
-                triple = tuple(sorted((one, other, third)))
+                first, second, last = sorted((one, other, third))
+                triple = (first, second, last)
                 if third in (one, other) or triple in known:
                     continue
                 held = sum(together.get(pair, 0.0) for pair in combinations(triple, 2))
