@@ -29,7 +29,7 @@ check: $(VENV)/.developing
 
 judge: .venv-judge/.installed
 
-# Every table and figure of the papers; small parts of them in ten minutes: make papers QUICK=1.
+# Every table and figure of the papers; small parts of them: make papers QUICK=1.
 papers: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/papers/all.py $(if $(QUICK),--quick)
 

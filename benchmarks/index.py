@@ -43,7 +43,8 @@ MADE: dict[str, dict[str, str]] = {
     },
     "papers/reporder.py": {
         "reporder_table2": "repeated record ordering, Table 2: information loss",
-        "reporder_table3": "repeated record ordering, Table 3: time and iterations",
+        "reporder_table3": "repeated record ordering, Table 3: time and iterations; seconds of an "
+        "earlier run on a quiet machine",
     },
     "papers/p3m.py": {
         "p3m_table2": "proximity, Table 2: satisfaction, importance 0.001",

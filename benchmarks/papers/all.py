@@ -3,7 +3,7 @@
     python benchmarks/papers/all.py [--quick]
 
 Writes into benchmarks/results, and how long each command took into papers_seconds. With --quick
-small parts of each are run, to see that they do, in some ten minutes; nothing is written.
+small parts of each are run, to see that they do; nothing is written.
 """
 
 import resource

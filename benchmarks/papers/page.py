@@ -326,7 +326,7 @@ def page() -> str:
         "",
         "Every table and figure of the five papers. Made by `benchmarks/papers/page.py` from the",
         "tables beside it; `make papers` runs all commands, `make papers QUICK=1` small parts of",
-        "them in ten minutes, and writes nothing. Seconds are those of the processor and, in",
+        "them, and writes nothing. Seconds are those of the processor and, in",
         "brackets, on the clock, if nothing else ran beside it; none, where the last run was",
         "not timed. All results have a line in [README](README.md).",
         "",

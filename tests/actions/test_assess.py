@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -466,6 +468,9 @@ def test_two_releases_beside_each_other(tmp_path):
     )
     # Costs are kept and are each person's own: they pair rows as well as their order did.
     assert attacked(found, "intersection").records.percent == pytest.approx(expected)
+    beside = microagg.assess(files[0], files[2], also=files[1], attacks=True)
+    assert attacked(beside, "intersection").records.percent == pytest.approx(expected)
+    Path(records[0]).unlink()
     with pytest.raises(InputError, match="--also-record"):
         microagg.assess(files[0], files[2], record=records[1], also=files[1], attacks=True)
     with pytest.raises(OptionError, match="attacks=True"):

@@ -324,6 +324,6 @@ def _readable(path: Path, kind: str, where: str = "") -> Iterator[None]:
         raise
     except Exception:
         raise InputError(
-            f"{path} is damaged or cut off: it begins like a {NAMES[kind]} but {where}cannot be "
+            f"{path} is damaged or cut off: its beginning says {NAMES[kind]}, but {where}cannot be "
             "read"
         ) from None
