@@ -57,7 +57,7 @@ FIGURES: tuple[Figure, ...] = (
         "DLD = 100 #{i : i = i'} / n, i' the released record nearest to original i",
         "Records that an intruder who knows the originals links to themselves; ties go to the "
         "first. Of a class of equal records one at most, so 100 / k at most: that no one is "
-        "picked out does not say that classes are not found, see class_linkage.",
+        "picked out does not say that classes are not found, see class linkage.",
         lambda evidence: evidence.links.percent,
         needs=("records",),
     ),
