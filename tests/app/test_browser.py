@@ -199,8 +199,8 @@ def test_labels_of_spss_are_read(open_page, tmp_path):
     page = open_page()
     page.set_input_files("#file", path)
     page.get_by_role("heading", name="survey.sav").wait_for()
-    assert "SPSS" in page.content()
-    assert "columns with labelled values" in page.content()
+    page.get_by_text("SPSS").first.wait_for()
+    page.get_by_text("columns with labelled values").first.wait_for()
     rows = page.locator("table.rows tbody tr")
     assert [row.split() for row in rows.all_inner_texts()[:2]] == [["woman", "20"], ["man", "21"]]
 

@@ -158,7 +158,7 @@ def test_without_prices_no_other_groups_than_those_given():
     records = make("generic", 60, 3, 1)
     rng = np.random.default_rng(0)
     given = [rng.permutation(60).reshape(20, 3).astype(np.int32) for _ in range(20)]
-    found = improve(records, 3, np.repeat(np.arange(20), 3), given, None, rng, tries=20)
+    found = improve(records, 3, np.repeat(np.arange(20), 3), given, None, rng, tries=4)
     known = {
         frozenset(rows) for rows in np.concatenate([np.arange(60).reshape(20, 3), *given]).tolist()
     }

@@ -296,7 +296,7 @@ def test_an_interruption_is_one(base, what, interruptible):
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        DATABASE.read(base, Reading(query=ENDLESS.format(what), query_timeout=20))
+        DATABASE.read(base, Reading(query=ENDLESS.format(what), query_timeout=4))
     timer.join()
 
 
