@@ -76,8 +76,8 @@ MADE: dict[str, dict[str, str]] = {
     "papers/best.py": {
         "best_losses": "the leaderboard: information loss published, of each method, the least "
         "known (labels in [best](best)), and the lower bound; put together from several runs: "
-        "10 to 15 s for each best search beside other work, bounds by cuts from a run of their "
-        "own, and those of k = 10 and of eia 5 from a run before",
+        "30 s for each best search on a quiet machine, heuristics and bounds by cuts from a run of "
+        "their own beside other work, and bounds of k = 10 and of eia 5 from a run before",
         "best_forest": "a minute of search on 581,012 records",
         "best_cells": "search after grouping in cells, against the whole",
     },
