@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from microagg.measure.risk.individual import individual_risk
 
+# Sizes are added up in a table while it has no more places than so many times the sizes.
+_TABLE = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -48,14 +51,9 @@ class Tally:
         risks = individual_risk(sample, population)
         risky = risks > threshold
         at_least = np.maximum(population, sample)
-        different, times = np.unique(sizes, return_counts=True)
-        agreeing, places = np.unique(sample, return_inverse=True)
-        records = np.bincount(places, sizes, agreeing.size).astype(np.int64)
         return cls(
-            different,
-            times.astype(np.int64),
-            agreeing,
-            records,
+            *_added_up(sizes, np.ones_like(sizes)),
+            *_added_up(sample, sizes),
             float((risks * sizes).sum()),
             float((sizes / at_least).sum()),
             int(sizes[risky].sum()),
@@ -129,7 +127,19 @@ def _joined(
     other_keys: NDArray[np.int64],
     other_counts: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    both, places = np.unique(np.concatenate([keys, other_keys]), return_inverse=True)
-    sums = np.zeros(both.size, np.int64)
-    np.add.at(sums, places, np.concatenate([counts, other_counts]))
-    return both, sums
+    return _added_up(np.concatenate([keys, other_keys]), np.concatenate([counts, other_counts]))
+
+
+def _added_up(
+    keys: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Different keys, ascending, and what the counts of each add up to."""
+    most = int(keys.max(initial=0))
+    if most > _TABLE * keys.size:
+        different, places = np.unique(keys, return_inverse=True)
+        sums = np.bincount(places, counts)
+    else:
+        sums = np.bincount(keys, counts)
+        different = np.flatnonzero(np.bincount(keys))
+        sums = sums[different]
+    return different, sums.astype(np.int64)
