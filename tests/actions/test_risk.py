@@ -148,12 +148,45 @@ def test_no_value_in_whatever_words(tmp_path):
 
 def test_the_k_that_is_suggested():
     table = pa.table({"a": [1] * 4 + [2] * 12 + [3] * 20})
-    assert microagg.risk(table, ["a"]).suggested_k == 5
-    assert microagg.risk(table, ["a"], threshold=0.05).suggested_k == 13
-    assert microagg.risk(table, ["a"], threshold=0.3).suggested_k == 2
-    # Nobody shares anything, so nothing can be seen of what is enough.
+    for threshold, k in ((0.09, 12), (0.05, 20), (0.3, 4), (0.5, 2), (1e-9, 10**9)):
+        assert microagg.risk(table, ["a"], threshold=threshold).suggested_k == k
     unique = pa.table({"a": list(range(50))})
-    assert microagg.risk(unique, ["a"], threshold=0.09).suggested_k == 12
+    assert microagg.risk(unique, ["a"]).suggested_k == 12
+    # A record that stands for ten hides among these, but not one that stands for itself.
+    assert microagg.risk(table, ["a"], fraction=0.1).suggested_k == 2
+    assert microagg.risk(table, ["a"], fraction=0.1, threshold=0.01).suggested_k == 11
+    light = table.append_column("w", pa.array([1.0] * 4 + [10.0] * 32))
+    assert microagg.risk(light, ["a"], weights="w").suggested_k == 12
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.09])
+def test_with_the_k_suggested_no_risk_is_above_the_threshold(threshold):
+    table = pa.table({"a": [*range(1, 31), *range(1, 31), *[99] * 100]})
+    k = microagg.risk(table, ["a"], threshold=threshold).suggested_k
+    release = microagg.protect(table, k=k, quasi_identifiers=["a"], method="mdav")
+    assert microagg.risk(release.data, ["a"]).individual.max() <= threshold
+
+
+def test_how_the_unique_of_the_population_were_estimated():
+    sizes = [1] * 30 + [2] * 20 + [5] * 6
+    table = pa.table({"a": np.repeat(np.arange(len(sizes)), sizes)})
+    small = microagg.risk(table, ["a"], fraction=0.05).notes
+    assert small == (
+        "How many are unique in the population is estimated by Pitman's model (Hoshino 2001), as "
+        "the table is a tenth of it or less.",
+    )
+    large = microagg.risk(table, ["a"], fraction=0.5).notes
+    assert large == (
+        "How many are unique in the population is estimated as by Zayatz (1991), as the table is "
+        "more than a tenth of it.",
+    )
+    alone = microagg.risk(pa.table({"a": list(range(50))}), ["a"], fraction=0.05)
+    assert alone.notes == (
+        "All records are unique by the keys, so nothing tells how many are in the population: all "
+        "are taken to be.",
+    )
+    nobody = microagg.risk(pa.table({"a": [1, 1, 2, 2]}), ["a"], fraction=0.05)
+    assert nobody.notes == microagg.risk(table, ["a"]).notes == ()
 
 
 def test_what_is_shown_and_told():

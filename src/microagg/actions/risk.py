@@ -203,6 +203,7 @@ class Asked:
                 notes=(
                     *opened.notes,
                     *self._on_a_sample(exposure, rows, size),
+                    *_estimated(exposure),
                     *self._notes(size),
                 ),
             )
@@ -252,6 +253,13 @@ class Asked:
             else f"Special uniques were not looked for, as combinations of {columns} columns are "
             f"too many; say largest={min(2, columns)} to do it, or name fewer keys."
         )
+
+
+def _estimated(exposure: Exposure) -> Iterator[str]:
+    """How many of the population are unique is no count; say what it is."""
+    found = exposure.population_uniques
+    if found is not None and found.words:
+        yield found.words
 
 
 def once(names: Sequence[str], setting: str) -> list[str]:

@@ -144,7 +144,7 @@ def _show_confidential(found: dict[str, dict[str, Any]]) -> None:
         rows.append(
             (
                 name,
-                str(diversity["distinct"]["least"]),
+                f"{diversity['distinct']['least']:g}",
                 f"{diversity['entropy']['least']:.2f}",
                 f"{each['closeness']['largest']:.3f}",
                 f"{disclosed['percent']:.2f}",

@@ -40,7 +40,8 @@ def test_in_parts_as_record_by_record(pairs, border, threshold):
     near = any(risk == pytest.approx(threshold, rel=1e-9) for risk in risks)
     risky = [size for size, risk in zip(sizes, risks, strict=True) if risk > threshold]
     assert near or found.risky == sum(risky)
-    assert near or found.risky_sample == max(risky, default=1)
     at_least = [max(size, weight) for size, weight in zip(sizes, weights, strict=True)]
     assert found.least == pytest.approx(min(at_least))
+    ratios = (people / size for people, size in zip(at_least, sizes, strict=True))
+    assert found.lightest == pytest.approx(min(ratios))
     assert found.population == pytest.approx(sum(weights))

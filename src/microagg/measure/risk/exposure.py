@@ -163,10 +163,14 @@ class Exposure:
 
     @property
     def suggested_k(self) -> int:
-        """The least k such that nobody whose keys k or more records share has too high a risk.
-
-        Where that is nobody at all, the k that is enough for somebody who knows who is there.
-        """
-        k = max(2, self.tally.risky_sample + 1)
-        largest = int(self.tally.agreeing[-1])
-        return k if k <= largest else max(k, math.ceil(1.0 / self.threshold))
+        """The least k such that no record has too high a risk once k share every combination, each
+        of which stands for as few of the population as those of any combination do now."""
+        k, most = 2, max(2, math.ceil(1.0 / self.threshold))
+        while k < most:
+            middle = (k + most) // 2
+            alike = np.array([middle])
+            if individual_risk(alike, alike * self.tally.lightest)[0] > self.threshold:
+                k = middle + 1
+            else:
+                most = middle
+        return k

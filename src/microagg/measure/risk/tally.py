@@ -20,8 +20,8 @@ class Tally:
     sizes: the different numbers of records that combinations have, ascending; times: how many
     combinations have each. agreeing: the same of f, which is another where missing keys agree with
     all; records: how many records have it. expected: the re-identifications to be expected;
-    matched: the sum of 1 / F. risky: the records whose risk is too high, risky_sample: the largest
-    f of these. least: the least F; population: the sum of all weights.
+    matched: the sum of 1 / F. risky: the records whose risk is too high. least: the least F;
+    lightest: the least F / f. population: the sum of all weights.
     """
 
     sizes: NDArray[np.int64]
@@ -31,8 +31,8 @@ class Tally:
     expected: float
     matched: float
     risky: int
-    risky_sample: int
     least: float
+    lightest: float
     population: float
 
     @classmethod
@@ -57,8 +57,8 @@ class Tally:
             float((risks * sizes).sum()),
             float((sizes / at_least).sum()),
             int(sizes[risky].sum()),
-            int(sample[risky].max(initial=1)),
             float(at_least.min(initial=np.inf)),
+            float((at_least / sample).min(initial=np.inf)),
             float(weights.sum()),
         )
 
@@ -74,8 +74,8 @@ class Tally:
             self.expected + other.expected,
             self.matched + other.matched,
             self.risky + other.risky,
-            max(self.risky_sample, other.risky_sample),
             min(self.least, other.least),
+            min(self.lightest, other.lightest),
             self.population + other.population,
         )
 
