@@ -223,17 +223,15 @@ def test_on_disk_a_small_table_is_its_own_sample(tmp_path):
         "\n".join(",".join("" if v is None else str(v) for v in row) for row in
                   [TABLE.keys(), *zip(*TABLE.values(), strict=True)]) + "\n"
     )  # fmt: skip
-    asked = {"weights": "weight", "confidential": ["illness"]}
+    asked = {"weights": "weight", "confidential": ["illness"], "household": "home"}
     here = microagg.risk(path, KEYS, **asked)
     there = microagg.risk(path, KEYS, engine="disk", **asked)
     assert there.to_dict() == here.to_dict()
-    for name in ("frequency", "population", "individual", "suda", "suda_dis"):
+    for name in ("frequency", "population", "individual", "household", "suda", "suda_dis"):
         assert getattr(there, name).tolist() == getattr(here, name).tolist()
-    with pytest.raises(OptionError, match="household needs all records"):
-        microagg.risk(path, KEYS, engine="disk", household="home")
 
 
-@pytest.mark.parametrize("settings", [{}, {"weights": "w"}, {"fraction": 0.1}])
+@pytest.mark.parametrize("settings", [{"weights": "w", "household": "h"}, {"fraction": 0.1}])
 def test_frequencies_on_disk_are_those_of_all_records(tmp_path, settings):
     rng, n = np.random.default_rng(0), 140_000
     table = pa.table(
@@ -242,6 +240,7 @@ def test_frequencies_on_disk_are_those_of_all_records(tmp_path, settings):
             "b": np.array(["x", "y", "z"])[rng.integers(0, 3, n)],
             "c": np.where(rng.random(n) < 0.01, np.nan, rng.integers(0, 40, n)),
             "w": rng.integers(1, 9, n) / 2,
+            "h": pa.array(rng.integers(0, n // 3, n), mask=rng.random(n) < 0.01),
         }
     )
     pq.write_table(table, tmp_path / "large.parquet")
@@ -266,16 +265,27 @@ def test_frequencies_on_disk_are_those_of_all_records(tmp_path, settings):
     rows = Sample()
     rows.add(table.select(["b"]), np.arange(n))
     chosen = rows.result()[1]
-    for name in ("frequency", "population", "individual"):
-        np.testing.assert_allclose(getattr(there, name), getattr(here, name)[chosen], rtol=1e-12)
+    for name in ("frequency", "population", "individual", "household"):
+        mine, theirs = getattr(there, name), getattr(here, name)
+        if theirs is not None:
+            np.testing.assert_allclose(mine, theirs[chosen], rtol=1e-12)
+        assert (mine is None) == (theirs is None)
+    assert (here.household_expected is None) == ("household" not in settings)
+    if here.household_expected is not None:
+        assert there.household_expected == pytest.approx(here.household_expected, rel=1e-12)
 
 
 def test_wildcards_on_disk_are_looked_at_in_a_sample(tmp_path):
     rng, n = np.random.default_rng(0), 140_000
-    pq.write_table(pa.table({"a": rng.integers(0, 3000, n)}), tmp_path / "large.parquet")
+    table = pa.table({"a": rng.integers(0, 3000, n), "h": rng.integers(0, 3000, n)})
+    pq.write_table(table, tmp_path / "large.parquet")
     found = microagg.risk(tmp_path / "large.parquet", ["a"], engine="disk", missing="wildcard")
     assert "All figures are of a sample of 131,072 of the 140,000 records" in found.notes[0]
     assert found.population.sum() > found.frequency.sum()
+    with pytest.raises(OptionError, match="household and wildcards together need all records"):
+        microagg.risk(
+            tmp_path / "large.parquet", ["a"], engine="disk", missing="wildcard", household="h"
+        )
 
 
 @pytest.mark.parametrize(

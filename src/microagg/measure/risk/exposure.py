@@ -26,12 +26,15 @@ TELLING = 10
 class Whole:
     """What was counted on all records, where the keys are those of a sample.
 
-    columns: what each key tells, but for special uniques. frequencies: by record of the sample.
+    columns: what each key tells, but for special uniques. frequencies: by record of the sample;
+    household_risks: the same, where there are households. household_expected: see `Exposure`.
     """
 
     tally: Tally
     columns: tuple[KeyColumn, ...]
     frequencies: Frequencies
+    household_risks: NDArray[np.float64] | None = None
+    household_expected: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,8 +103,17 @@ class Exposure:
     @cached_property
     def household_risks(self) -> NDArray[np.float64]:
         """By record."""
+        if self.whole is not None and self.whole.household_risks is not None:
+            return self.whole.household_risks
         assert self.households is not None
         return household_risk(self.risks_by_record, self.households)
+
+    @property
+    def household_expected(self) -> float:
+        """The records of households of which somebody is to be found."""
+        if self.whole is not None:
+            return self.whole.household_expected
+        return float(self.household_risks.sum())
 
     @cached_property
     def special(self) -> SpecialUniques | None:

@@ -57,6 +57,10 @@ def household_risk(
 
     households: the number of each record's, from 0.
     """
+    return -np.expm1(np.bincount(households, log_safe(individual)))[households]
+
+
+def log_safe(individual: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of the chance that a record is not found, which adds up in a household."""
     with np.errstate(divide="ignore"):
-        safe = np.log1p(-np.minimum(individual, 1.0))
-    return -np.expm1(np.bincount(households, safe))[households]
+        return np.log1p(-np.minimum(individual, 1.0))

@@ -88,7 +88,7 @@ class Risk(Showing):
             suda_dis=None if special is None else exposure.dis[labels],
             expected=tally.expected,
             expected_share=tally.expected / max(1, tally.rows),
-            household_expected=None if household is None else float(household.sum()),
+            household_expected=None if household is None else exposure.household_expected,
             violations={k: exposure.violating(k) for k in VIOLATED},
             threshold=exposure.threshold,
             suggested_k=exposure.suggested_k,
