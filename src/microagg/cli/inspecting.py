@@ -49,6 +49,11 @@ def inspect(
         int | None,
         typer.Option(help="Look for special uniques of up to so many columns; 0 for none."),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="Where it is looked at: memory or disk; auto is memory if it fits."),
+    ] = "auto",
+    memory: options.Memory = None,
     settings: dict[str, Any],
     quiet: options.Quiet = False,
     json: options.AsJson = False,
@@ -67,6 +72,8 @@ def inspect(
         missing=missing,  # type: ignore[arg-type]
         threshold=threshold,
         largest=largest,
+        engine=engine,
+        memory=memory,
         progress=False if quiet else None,
         **reading,
     )
