@@ -34,6 +34,7 @@ papers: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/papers/all.py $(if $(QUICK),--quick)
 
 bench: papers
+	@$(BIN)/python benchmarks/speed/ratios.py
 	@$(BIN)/python benchmarks/speed/univariate.py
 	@$(BIN)/python benchmarks/speed/grouping.py
 	@$(BIN)/python benchmarks/speed/protect.py
