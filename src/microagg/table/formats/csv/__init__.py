@@ -1,6 +1,6 @@
 """CSV files in and out: what nobody asked to understand comes out byte for byte as it came in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microagg.base.errors import InputError
 from microagg.base.files import COMPRESSED, suffix_of
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
@@ -101,6 +102,22 @@ class Csv(Format):
         columns, layout, _rows = columns_of(path, plan, reading, typed, True, advance)
         table = pa.table([pa.chunked_array(column.chunks) for column in columns], plan.names)
         return Loaded(table, layout, plan.sha256, plan.notes)
+
+    def read_back(
+        self, path: Path, layout: CsvLayout, numbers: Mapping[str, pa.DataType]
+    ) -> Loaded:
+        """Columns full of numbers as such, all others as the texts that stand there.
+
+        One pass to look the file over, and one in which numbers are made as the bytes are cut up.
+        """
+        reading, typed = self.reading_back(layout, list(numbers))
+        plan = self._outline(path, reading)
+        try:
+            batches = list(blocks(path, plan, plan.names, numbers=numbers))
+        except InputError:
+            # Something else stands there: which column it is shows where all else is text.
+            return self.read(path, reading, typed)
+        return Loaded(pa.Table.from_batches(batches), layout, plan.sha256)
 
     def open_parts(
         self, path: Path, reading: Reading, typed: Typed = None, advance: Advance = silent

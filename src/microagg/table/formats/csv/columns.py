@@ -8,10 +8,11 @@ import codecs
 import io
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ import pyarrow.csv as arrow_csv
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.kernels.threads import thread_count
 from microagg.table.formats.csv.layout import (
     ColumnLayout,
     Converter,
@@ -40,11 +42,19 @@ _READ_AHEAD = 0.02
 
 
 def blocks(
-    path: Path | Piped, plan: Outline, names: Sequence[str], advance: Advance = silent
+    path: Path | Piped,
+    plan: Outline,
+    names: Sequence[str],
+    advance: Advance = silent,
+    numbers: Mapping[str, pa.DataType] = MappingProxyType({}),
 ) -> Iterator[pa.RecordBatch]:
-    """The named columns as text, batch by batch; the file's faults become one sentence each."""
-    width, delimiter = len(plan.names), plan.layout.delimiter
-    end = delimiter.join([_END] * width)
+    """The named columns as text, batch by batch; the file's faults become one sentence each.
+
+    numbers: columns that are known to hold nothing else, and their types.
+    """
+    delimiter = plan.layout.delimiter
+    ends = {name: 0 if name in numbers else _END for name in plan.names}
+    end = delimiter.join(map(str, ends.values()))
     fault = (
         f"{plan.name} has a record longer than {plan.block / 2**20:.1f} MB; a quote may never be "
         "closed, or the delimiter or the line ends may be unusual"
@@ -65,19 +75,22 @@ def blocks(
         try:
             reader = arrow_csv.open_csv(
                 stream,
-                # Without threads rows are numbered, and nothing is slower by more than a third.
-                read_options=arrow_csv.ReadOptions(block_size=plan.block, use_threads=False),
+                # Without threads rows are numbered, which only faults of others ask for.
+                read_options=arrow_csv.ReadOptions(
+                    block_size=plan.block, use_threads=bool(numbers) and thread_count() > 1
+                ),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=delimiter,
                     newlines_in_values=True,
                     # A blank line is a missing value if there is one column, and nothing otherwise.
-                    ignore_empty_lines=width > 1,
+                    ignore_empty_lines=len(plan.names) > 1,
                     invalid_row_handler=refuse,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
+                    column_types={name: numbers.get(name, pa.string()) for name in names},
                     include_columns=list(names),
-                    strings_can_be_null=False,
+                    null_values=[],
+                    decimal_point=plan.layout.decimal,
                 ),
             )
             held = None
@@ -94,7 +107,8 @@ def blocks(
             if isinstance(failure, MemoryError):
                 raise
             raise InputError(fault) from None
-        if held is None or any(column[-1].as_py() != _END for column in held.columns):
+        last = None if held is None else held.slice(held.num_rows - 1).to_pylist()[0]
+        if last is None or any(value != ends[name] for name, value in last.items()):
             raise InputError(f"{plan.name} opens a quote that is never closed")
         yield held.slice(0, held.num_rows - 1)
 
