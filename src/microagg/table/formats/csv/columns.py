@@ -37,6 +37,7 @@ from microagg.table.formats.csv.layout import (
 from microagg.table.formats.format import Piped
 
 _END = "end"
+_NUMBERS = (pa.int64(), pa.float64())
 # Seconds in which a thread that reads ahead gets its turn.
 _READ_AHEAD = 0.02
 
@@ -52,6 +53,30 @@ def blocks(
 
     numbers: columns that are known to hold nothing else, and their types.
     """
+    threads = thread_count() > 1
+    try:
+        yield from _blocks(path, plan, names, advance, numbers, threads)
+    except _FaultError:
+        if not threads:
+            raise
+        # With threads nobody knows the number of a row, which who mends the file wants to be told.
+        for _ in _blocks(path, plan, names, silent, numbers, False):
+            pass
+        raise
+
+
+class _FaultError(InputError):
+    """Something is wrong with the file, and the words may lack a number."""
+
+
+def _blocks(
+    path: Path | Piped,
+    plan: Outline,
+    names: Sequence[str],
+    advance: Advance,
+    numbers: Mapping[str, pa.DataType],
+    threads: bool,
+) -> Iterator[pa.RecordBatch]:
     delimiter = plan.layout.delimiter
     ends = {name: 0 if name in numbers else _END for name in plan.names}
     end = delimiter.join(map(str, ends.values()))
@@ -75,10 +100,7 @@ def blocks(
         try:
             reader = arrow_csv.open_csv(
                 stream,
-                # Without threads rows are numbered, which only faults of others ask for.
-                read_options=arrow_csv.ReadOptions(
-                    block_size=plan.block, use_threads=bool(numbers) and thread_count() > 1
-                ),
+                read_options=arrow_csv.ReadOptions(block_size=plan.block, use_threads=threads),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=delimiter,
                     newlines_in_values=True,
@@ -106,7 +128,7 @@ def blocks(
             time.sleep(_READ_AHEAD)
             if isinstance(failure, MemoryError):
                 raise
-            raise InputError(fault) from None
+            raise _FaultError(fault) from None
         last = None if held is None else held.slice(held.num_rows - 1).to_pylist()[0]
         if last is None or any(value != ends[name] for name, value in last.items()):
             raise InputError(f"{plan.name} opens a quote that is never closed")
@@ -166,6 +188,8 @@ class Column:
         self._missing: Counter[str] = Counter()
         self._layout = ColumnLayout()
         self._convert: Converter | None = None
+        # Numbers of which none was missing so far, where no text for missing could be one.
+        self._full = False
         self._failed = False
 
     def add(self, text: pa.Array) -> None:
@@ -175,6 +199,14 @@ class Column:
             self.chunks.append(values)
 
     def _understood(self, text: pa.Array) -> pa.Array | None:
+        if self._full and self._convert is not None:
+            try:
+                values = self._convert(text)
+            except pa.ArrowInvalid:
+                self._full = False
+            else:
+                self._see(values)
+                return values
         present = without_missing(text, self._missing_values)
         if present.null_count:
             for found in pc.value_counts(text.filter(present.is_null())).to_pylist():
@@ -187,6 +219,9 @@ class Column:
                 self._convert, self._layout, values = understand(
                     present, self._decimal, self._date_format
                 )
+                self._full = values.type in _NUMBERS and not any(
+                    map(self._is_number, self._missing_values)
+                )
             elif present.null_count < len(present) and self._convert is not None:
                 values = self._convert(present)
         except pa.ArrowInvalid:
@@ -194,6 +229,13 @@ class Column:
             return None
         self._see(values)
         return values
+
+    def _is_number(self, text: str) -> bool:
+        assert self._convert is not None
+        try:
+            return bool(self._convert(pa.array([text])))
+        except pa.ArrowInvalid:
+            return False
 
     def _see(self, values: pa.Array) -> None:
         kind = values.type
