@@ -49,7 +49,7 @@ def write_file(table: pa.Table, path: Path, origin: Origin) -> ReadBack:
         field.name: field.type for field in meant.schema if _is_full_of_numbers(meant[field.name])
     }
     try:
-        loaded = target.read_back(path, layout, numbers)
+        loaded = target.read_back(path, layout, numbers, meant.num_rows)
         back = in_pieces_of_one(loaded)
         if target.tells_types:
             back = cast_like(back, meant.schema)

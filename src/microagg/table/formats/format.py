@@ -144,8 +144,10 @@ class Format:
         """Read all of it. typed: the columns of a text file to understand, None for all."""
         raise NotImplementedError
 
-    def read_back(self, path: Path, layout: Any, numbers: Mapping[str, pa.DataType]) -> Loaded:
-        """Read what was written with a layout.
+    def read_back(
+        self, path: Path, layout: Any, numbers: Mapping[str, pa.DataType], rows: int
+    ) -> Loaded:
+        """Read what was written with a layout, so many rows.
 
         numbers: the columns full of numbers, and their types; of a text file all others are text.
         """

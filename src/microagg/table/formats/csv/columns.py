@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
@@ -313,6 +314,33 @@ def columns_of(
             column.finish()
     styles = {column.name: column.layout() for column in columns if column.typed}
     return columns, replace(plan.layout, decimal=decimal, columns=styles), rows
+
+
+def columns_of_known(
+    parts: Iterator[pa.RecordBatch],
+    names: Sequence[str],
+    numbers: Mapping[str, pa.DataType],
+    rows: int,
+) -> list[pa.Array | pa.ChunkedArray]:
+    """The columns of a file that has so many records, numbers each in one piece from the start."""
+    pieces = {name: np.empty(rows, kind.to_pandas_dtype()) for name, kind in numbers.items()}
+    texts: dict[str, list[pa.Array]] = {name: [] for name in names if name not in numbers}
+    count = 0
+    for batch in parts:
+        begin, count = count, count + batch.num_rows
+        if count > rows:
+            raise InputError("there are more records than were written")
+        for name, column in zip(names, batch.columns, strict=True):
+            if name in numbers:
+                pieces[name][begin:count] = column.to_numpy()
+            else:
+                texts[name].append(column)
+    return [
+        pa.array(pieces[name][:count])
+        if name in numbers
+        else pa.chunked_array(texts[name], pa.string())
+        for name in names
+    ]
 
 
 def _extremes(values: pa.Array) -> pa.Array:
