@@ -53,7 +53,8 @@ Certificate = Annotated[
     Path | None,
     typer.Option(
         help="Where the certificate goes, x.certificate.json, and the record, x.record.json beside "
-        "it; else beside the file. A database or standard output has none without it."
+        "it; else beside the file. A database table has its certificate in a table beside it too, "
+        "TABLE_certificate; standard output has none without it."
     ),
 ]
 Report = Annotated[

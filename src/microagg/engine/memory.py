@@ -250,7 +250,7 @@ def draft_of(table: pa.Table, place: Place, origin: Origin) -> Iterator[ReadBack
     if place.path is not None:
         yield write_file(table, place.path, origin)
         return
-    with draft_in_database(table, place.address, origin, place.force) as back:
+    with draft_in_database(table, place.address, origin, place.force, place.certificate) as back:
         yield back
 
 
