@@ -423,12 +423,12 @@ class _Original:
 
 def _seen(source: Opened, recipe: Recipe) -> pa.RecordBatch:
     """The columns that are looked at, and missing where the file says so."""
-    arrays = {}
+    arrays, protected = {}, {*recipe.quasi_identifiers}
     for name in grouped_columns(recipe):
         if name == recipe.weights:
             arrays[name] = source.looked_at(name)
         else:
-            known = name in recipe.quasi_identifiers
+            known = name in protected
             arrays[name] = source.without_codes(name) if known else source.frame.column(name)
     return pa.RecordBatch.from_arrays(list(arrays.values()), list(arrays))
 
