@@ -207,11 +207,11 @@ def _workbook(path: Path) -> Any:
     from openpyxl.reader.excel import ExcelReader
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
-    class Sheet(ReadOnlyWorksheet):  # type: ignore[misc]
+    class Sheet(ReadOnlyWorksheet):
         def _get_size(self) -> None:
             pass
 
-    class Reader(ExcelReader):  # type: ignore[misc]
+    class Reader(ExcelReader):
         def read_worksheets(self) -> None:
             for sheet, part in self.parser.find_sheets():
                 if part.target not in self.valid_files:
