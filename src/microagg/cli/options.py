@@ -133,6 +133,11 @@ def reading_words(reading: Mapping[str, Any]) -> list[str]:
     return words
 
 
+def noted(note: str) -> str:
+    """A note of the library, as a line on the command line."""
+    return f"Note: {in_options(note)}"
+
+
 def in_options(sentence: str) -> str:
     """A sentence of the library in the words of the command line, quotations left as they are.
 
