@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,8 @@ def assess(
     targets: columns that models are to tell from all others that are judged or confidential,
     trained on the release and tested on the originals; see `Assessment.models`.
     """
-    told = _recipe(recipe, record, released)
+    stated = beside(released)
+    told = _recipe(recipe, record, stated)
     settings = Reading() if told is None else told.reading
     settings = settings if reading is None else Reading(**reading)
     if told is not None:
@@ -89,7 +89,7 @@ def assess(
     known = None if known is None else _some(known, "known")
     _once(confidential, "confidential")
     _once(targets, "targets")
-    tables = Tables(before, after, paired_rows(before, after, key, record))
+    tables = Tables(before, after, paired_rows(before, after, key, record, stated))
     names = _judged_columns(tables, quasi_identifiers, key)
     for table in (before, after):
         check_columns([*names, *confidential, *targets], table.frame.names)
@@ -174,11 +174,12 @@ def _earlier(
 
     Classes are by the quasi-identifiers of what stands beside it, else by those of this release.
     """
-    told = _recipe(None, record, also)
+    stated = beside(also)
+    told = _recipe(None, record, stated)
     protected = names if told is None else told.quasi_identifiers
     old = open_table(also, reading if told is None else told.reading, None, named=protected)
     check_columns(protected, old.frame.names)
-    belongs = paired_rows(tables.before, old, key, record, "also_record")
+    belongs = paired_rows(tables.before, old, key, record, stated, "also_record")
     whose = np.arange(old.frame.rows) if belongs is None else belongs
     place = np.full(tables.before.frame.rows, -1)
     place[whose[whose >= 0]] = np.flatnonzero(whose >= 0)
@@ -207,15 +208,14 @@ def _earlier(
 def _recipe(
     recipe: Recipe | str | os.PathLike[str] | None,
     record: Record | str | os.PathLike[str] | None,
-    released: Any,
+    stated: Sequence[dict[str, Any]],
 ) -> Recipe | None:
     """The recipe of a release: the one given, that of its record, or what stands beside it."""
     if recipe is not None:
         return recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
     if record is not None:
         return Recipe(**(record if isinstance(record, Record) else Record.read(record)).recipe)
-    # A database has nothing beside it, nor has a frame.
-    for told in beside(Path(released) if isinstance(released, str | os.PathLike) else None):
+    for told in stated:
         with suppress(MicroaggError, TypeError):
             return Recipe(**told["recipe"]) if "recipe" in told else None
     return None

@@ -2,8 +2,9 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -57,8 +58,15 @@ class Postgresql:
             self.execute("SET TRANSACTION READ ONLY")
             self.execute(f"SET LOCAL statement_timeout = {min(round(timeout * 1000), 2**31 - 1)}")
 
+    def at_certificate(self) -> Self:
+        """The same connection and transaction, at the table of the certificate."""
+        other = copy(self)
+        other._address = self._address.certificate
+        return other
+
     def settled(self) -> Address:
         """The address with its schema: the same name further down the path is another table."""
+        _check_lengths([self._address.table or ""])
         if self._address.schema is None:
             here = self._one("SELECT current_schema()::text")
             self._address = replace(self._address, schema=here)
@@ -147,11 +155,7 @@ class Postgresql:
 
     def put(self, table: pa.Table, name: str) -> pa.Table:
         """Put rows into a new table, and read them back in their order."""
-        for each in [self._address.table or "", *table.column_names]:
-            if len(each.encode()) > _LONGEST_NAME:
-                raise InputError(
-                    f"the name {each!r} is longer than the {_LONGEST_NAME} bytes of PostgreSQL"
-                )
+        _check_lengths(table.column_names)
         number = "row_number"
         while number in map(str.lower, table.column_names):
             number += "_"
@@ -186,6 +190,14 @@ class Postgresql:
 
     def _one(self, query: str) -> Any:
         return self._all(query)[0][0]
+
+
+def _check_lengths(names: list[str]) -> None:
+    for each in names:
+        if len(each.encode()) > _LONGEST_NAME:
+            raise InputError(
+                f"the name {each!r} is longer than the {_LONGEST_NAME} bytes of PostgreSQL"
+            )
 
 
 def _known(column: pa.ChunkedArray) -> pa.ChunkedArray:

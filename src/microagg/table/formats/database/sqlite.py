@@ -6,7 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from copy import copy
+from typing import Any, Self
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -92,6 +93,12 @@ class Sqlite:
 
     def _is_late(self) -> bool:
         return bool(self._timeout) and time.monotonic() - self._started > (self._timeout or 0.0)
+
+    def at_certificate(self) -> Self:
+        """The same connection and transaction, at the table of the certificate."""
+        other = copy(self)
+        other._address = self._address.certificate
+        return other
 
     def settled(self) -> Address:
         """The address of the table as it is now."""
