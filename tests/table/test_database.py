@@ -24,6 +24,7 @@ from microagg.table.checks import decoded, fingerprint
 from microagg.table.formats import format_of
 from microagg.table.formats.database import Address, Database, draft
 from microagg.table.formats.database.aside import ask_aside
+from microagg.table.formats.database.postgresql import with_patience
 from tests.databases import execute
 
 DATABASE = Database()
@@ -316,6 +317,19 @@ def test_a_server_that_says_nothing_is_given_up():
         address = f"postgresql://me@127.0.0.1:{mute.getsockname()[1]}/base#people"
         with pytest.raises(InputError, match=r"did not answer within 0\.5 seconds"):
             DATABASE.read(address, Reading(query_timeout=0.5))
+
+
+def test_a_server_that_says_nothing_is_given_up_when_it_is_written_to(monkeypatch):
+    monkeypatch.delenv("PGCONNECT_TIMEOUT", raising=False)
+    assert with_patience("postgresql://h/b") == "postgresql://h/b?connect_timeout=30"
+    assert with_patience("postgresql:///b?host=/x") == "postgresql:///b?host=/x&connect_timeout=30"
+    told = "postgresql://h/b?connect_timeout=2"
+    assert with_patience(told) == told
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        address = f"postgresql://me@127.0.0.1:{port}/base?connect_timeout=2#people"
+        with pytest.raises(InputError, match="cannot be opened; is it there"):
+            write(TABLE, address, nothing, force=False)
 
 
 def test_a_driver_that_dies_is_a_sentence():

@@ -1,5 +1,6 @@
 """PostgreSQL, through ADBC."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +15,8 @@ from microagg.table.formats.database.address import Address, quoted
 
 _LONGEST_NAME = 63
 _DIGITS = 38
+# Seconds until a server that says nothing is given up.
+_PATIENCE = 30
 _KIND = """
     SELECT CASE WHEN c.relkind IN ('r', 'p') THEN 'table' WHEN c.relkind IN ('v', 'm')
     THEN 'view' ELSE 'thing of another kind' END FROM pg_catalog.pg_class c
@@ -50,7 +53,7 @@ class Postgresql:
         with address.plain_errors(
             "cannot be opened; is it there, and are user and password right?"
         ):
-            self._base = driver.connect(address.url)
+            self._base = driver.connect(with_patience(address.url))
             self._cursor = self._base.cursor()
         if seconds is not None:
             self.execute("SET TRANSACTION READ ONLY")
@@ -180,6 +183,13 @@ class Postgresql:
 
     def _one(self, query: str) -> Any:
         return self._all(query)[0][0]
+
+
+def with_patience(url: str) -> str:
+    """The address such that a server that says nothing is given up, unless it was said when."""
+    if "connect_timeout=" in url or "PGCONNECT_TIMEOUT" in os.environ:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}connect_timeout={_PATIENCE}"
 
 
 def _known(column: pa.ChunkedArray) -> pa.ChunkedArray:
