@@ -181,6 +181,11 @@ def _rows_by_key(
     return np.asarray(rows.fill_null(-1).to_numpy(), np.int64)
 
 
+def not_countable(name: str) -> InputError:
+    """What is wrong with a column of which nothing can be counted."""
+    return InputError(f"column {name!r} cannot be compared; leave it out of confidential")
+
+
 def _common_type(*types: pa.DataType) -> pa.DataType:
     """What two types are compared as: numbers or moments if both are, else text."""
     if all(
