@@ -16,6 +16,8 @@ from microagg.grouping.refine.budget import afforded
 
 # Where more of the groups had to be merged, near groups are no help: t-first may be.
 _FEW = 0.1
+# Steps of each unit, at least: the repair before them takes longer.
+_LEAST_STEPS = 10
 # Groups of t-first take n^2 time: so many units at a time are dealt out to pieces.
 _PIECE = 1 << 14
 
@@ -53,8 +55,8 @@ def keep_demands(
     ]
     steps = search.get("steps")
     if steps is None:
-        # A step under demands takes some times as long as one without.
-        steps = afforded(n, search.get("effort") or "balanced") // 3
+        # A step under demands takes some times as long as one without; a few are always worth it.
+        steps = max(_LEAST_STEPS * n, afforded(n, search.get("effort") or "balanced") // 3)
     seconds = math.inf if search.get("time_limit") is None else float(search["time_limit"])
     budget = steps // len(starts), seconds / len(starts)
     found = []
