@@ -18,8 +18,10 @@ from microagg.grouping.demands.annealing import anneal
 from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.floor import lay
 from microagg.grouping.demands.mending import mend, merge_short
+from microagg.grouping.method import Mixed
 from microagg.grouping.refine.annealing import draws
 from microagg.grouping.refine.combining import combine
+from microagg.grouping.refine.mixed import MixedField, combine_mixed
 from microagg.grouping.refine.search import cut_regions
 from microagg.kernels.group_passes import group_scatter
 from microagg.kernels.threads import run_each
@@ -46,15 +48,22 @@ _NEVER = 1e300
 
 @dataclass
 class Ground:
-    """Units with what is known of them whatever their groups."""
+    """Units with what is known of them whatever their groups.
+
+    mixed: what they lose, where that is not their squared distance from the mean: groups are
+    annealed by distance, and what is better of two partitions is told by this.
+    """
 
     points: NDArray[np.float64]
     k: int
     book: Book
     near: NDArray[np.int32]
+    mixed: Mixed | None = None
 
     @classmethod
-    def of(cls, points: NDArray[np.float64], k: int, book: Book) -> "Ground":
+    def of(
+        cls, points: NDArray[np.float64], k: int, book: Book, mixed: Mixed | None = None
+    ) -> "Ground":
         """With lists of near units. O(n log n)."""
         n = len(points)
         listed = _LISTED if n <= _REGION else _FEWER
@@ -63,13 +72,17 @@ class Ground:
         )
         near = np.empty_like(lists)
         near[rows] = lists
-        return cls(points, k, book, near)
+        return cls(points, k, book, near, mixed)
 
     def loss(self, labels: NDArray[np.int64]) -> float:
         """The SSE of groups."""
         groups = int(labels.max()) + 1
         columns = (np.ascontiguousarray(column) for column in self.points.T)
         return sum(group_scatter(column, labels, groups) for column in columns)
+
+    def lost(self, labels: NDArray[np.int64]) -> float:
+        """What groups lose: their SSE, unless units are mixed."""
+        return better(self, labels, labels)[1]
 
 
 def repair(ground: Ground, labels: NDArray[np.int64], rng: np.random.Generator) -> NDArray:
@@ -104,19 +117,26 @@ def search_under(
         # Rounded, so that every machine's power gives the same.
         cooled = np.round(_FALL ** (-np.array([stage, stage + 1]) / stages), 9)
         current = _stage(ground, current, rng, part, hot * cooled[0], 0.0, hot * cooled[1])
-        best = _better(ground, best, current)
+        best, _ = better(ground, best, current)
         advance((stage + 1) / stages)
         if spread > 0.0:
             tell(f"loss {100.0 * ground.loss(best) / spread:.4g} %")
     return best
 
 
-def _better(ground: Ground, best: NDArray, other: NDArray) -> NDArray[np.int64]:
-    """The better of two partitions, part by part: whole groups of one or the other."""
-    order, sizes, _ = combine(ground.points, *_in_line(best), *_in_line(other))
+def better(
+    ground: Ground, best: NDArray[np.int64], other: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], float]:
+    """Of two partitions what is better, part by part, in whole groups; and its loss."""
+    lines = *_in_line(best), *_in_line(other)
+    if ground.mixed is None:
+        order, sizes, loss = combine(ground.points, *lines)
+    else:
+        field = MixedField(ground.points, ground.near, np.empty(0), *ground.mixed)
+        order, sizes, loss = combine_mixed(field, *lines)
     labels = np.empty(order.size, np.int64)
     labels[order] = np.repeat(np.arange(sizes.size), sizes)
-    return labels
+    return labels, loss
 
 
 def _in_line(labels: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
