@@ -9,6 +9,7 @@ import microagg
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import silent
 from microagg.base.reading import Reading
+from microagg.release.pairing import beside
 from microagg.release.pairing_in_parts import open_streams
 
 NAMES = ["age", "town"]
@@ -44,7 +45,7 @@ def written(tmp_path_factory):
 
 
 def opened(written, most, key=None):
-    return open_streams(*written, NAMES, Reading(), key, None, silent, most)
+    return open_streams(*written, NAMES, Reading(), key, None, beside(written[1]), silent, most)
 
 
 @pytest.mark.parametrize("key", [None, "number"])

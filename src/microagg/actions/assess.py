@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,8 @@ def assess(
     release and what they give away are counted on all records; everything else is of all records of
     some classes, chosen by lot, and a note says how many.
     """
-    told = _recipe(recipe, record, released)
+    stated = beside(released)
+    told = _recipe(recipe, record, stated)
     settings = Reading() if told is None else told.reading
     settings = settings if reading is None else Reading(**reading)
     if told is not None:
@@ -103,11 +103,11 @@ def assess(
                     "engine=memory"
                 )
             streams = open_streams(
-                original, released, quasi_identifiers, settings, key, record, advance
+                original, released, quasi_identifiers, settings, key, record, stated, advance
             )
             tables, rows = streams.tables, streams.rows
         else:
-            tables = _opened(original, released, settings, named, key, record, advance)
+            tables = _opened(original, released, settings, named, key, record, stated, advance)
             rows = tables.before.frame.rows, tables.after.frame.rows
     before, after = tables.before, tables.after
     names = _judged_columns(tables, quasi_identifiers, key)
@@ -170,12 +170,13 @@ def _opened(
     named: Sequence[str],
     key: str | None,
     record: Record | str | os.PathLike[str] | None,
+    stated: Sequence[dict[str, Any]],
     advance: Advance,
 ) -> Tables:
     """Both in memory, row beside row."""
     before = open_table(original, reading, None, lambda share: advance(share / 2), named)
     after = open_table(released, reading, None, lambda share: advance(0.5 + share / 2), named)
-    return Tables(before, after, paired_rows(before, after, key, record))
+    return Tables(before, after, paired_rows(before, after, key, record, stated))
 
 
 def _check_targets(
@@ -223,11 +224,12 @@ def _earlier(
 
     Classes are by the quasi-identifiers of what stands beside it, else by those of this release.
     """
-    told = _recipe(None, record, also)
+    stated = beside(also)
+    told = _recipe(None, record, stated)
     protected = names if told is None else told.quasi_identifiers
     old = open_table(also, reading if told is None else told.reading, None, named=protected)
     check_columns(protected, old.frame.names)
-    belongs = paired_rows(tables.before, old, key, record, "also_record")
+    belongs = paired_rows(tables.before, old, key, record, stated, "also_record")
     whose = np.arange(old.frame.rows) if belongs is None else belongs
     place = np.full(tables.before.frame.rows, -1)
     place[whose[whose >= 0]] = np.flatnonzero(whose >= 0)
@@ -256,15 +258,14 @@ def _earlier(
 def _recipe(
     recipe: Recipe | str | os.PathLike[str] | None,
     record: Record | str | os.PathLike[str] | None,
-    released: Any,
+    stated: Sequence[dict[str, Any]],
 ) -> Recipe | None:
     """The recipe of a release: the one given, that of its record, or what stands beside it."""
     if recipe is not None:
         return recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
     if record is not None:
         return Recipe(**(record if isinstance(record, Record) else Record.read(record)).recipe)
-    # A database has nothing beside it, nor has a frame.
-    for told in beside(Path(released) if isinstance(released, str | os.PathLike) else None):
+    for told in stated:
         with suppress(MicroaggError, TypeError):
             return Recipe(**told["recipe"]) if "recipe" in told else None
     return None

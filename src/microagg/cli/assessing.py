@@ -135,7 +135,7 @@ def _show(found: "microagg.Assessment") -> None:
     if found.models:
         _show_models(found.models)
     for note in found.notes:
-        say(f"Note: {note}")
+        say(options.noted(note))
 
 
 def _measured(value: str, better: str, description: str) -> tuple[str, str, str]:

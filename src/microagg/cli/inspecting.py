@@ -104,7 +104,7 @@ def _say_columns(found: "Inspection") -> None:
     for (role, reason), names in because.items():
         say(f"{role}: {', '.join(names)} ({reason})")
     for note in found.notes:
-        say(f"Note: {note}")
+        say(options.noted(note))
     known = found.names("quasi-identifier")
     if known and found.risk is None:
         say(
@@ -150,7 +150,7 @@ def _say_risk(risk: "microagg.Risk") -> None:
             whole=("records", "share of scores"),
         )
     for note in risk.notes:
-        say(f"Note: {options.in_options(note)}")
+        say(options.noted(note))
     say(_suggested(risk))
 
 

@@ -100,7 +100,7 @@ def protect(
             say_json(estimate.to_dict())
         else:
             for line in estimate.sentences():
-                say(line)
+                say(options.in_options(line))
             say("Nothing was written.", aside=True)
         return
     with compiling_beside():
@@ -130,7 +130,7 @@ def _summary(made: "Outcome", recipe: Recipe, *, aside: bool) -> None:
             f"At most {found.above_optimum:.2f} % above the least squared distances that any "
             "groups of this size could have."
         )
-    lines += [f"Note: {note}" for note in made.record.notes]
+    lines += map(options.noted, made.record.notes)
     lines += listed_files(made.files, made.private)
     for line in lines:
         say(line, aside=aside)

@@ -46,9 +46,20 @@ def identifier_in(column: pa.Array) -> str | None:
         if pa.types.is_integer(column.type) and kind.as_written:
             continue
         looked_at = texts if kind.as_written else together
-        if sum(map(kind.holds, looked_at)) >= _SHARE * len(texts):
+        if _nearly_all(kind.holds, looked_at):
             return kind.name
     return None
+
+
+def _nearly_all(holds: Callable[[str], bool], texts: list[str]) -> bool:
+    """Whether enough texts are of a kind; those that are not show it soon."""
+    others = 0
+    for text in texts:
+        if not holds(text):
+            others += 1
+            if len(texts) - others < _SHARE * len(texts):
+                return False
+    return True
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:

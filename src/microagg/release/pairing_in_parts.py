@@ -89,6 +89,7 @@ def open_streams(
     reading: Reading,
     key: str | None,
     record: Record | str | os.PathLike[str] | None,
+    stated: Sequence[dict[str, Any]],
     advance: Advance,
     most: int = SAMPLED,
 ) -> Streams:
@@ -104,8 +105,8 @@ def open_streams(
         )
     before, after = (open_stream(each, reading) for each in (original, released))
     check_columns([*names, *([] if key is None else [key])], after.schema.names)
-    beside = [key or names[0]]
-    whose = paired_rows(_narrow(before, beside), _narrow(after, beside), key, record)
+    few = [key or names[0]]
+    whose = paired_rows(_narrow(before, few), _narrow(after, few), key, record, stated)
     advance(0.3)
     chosen = _whole_classes(after, names, most)
     advance(0.5)
