@@ -77,6 +77,14 @@ _WEIGHTS = (
     r"(sondage|muestra|muestral|campion\w*|amostra\w*|mostra\w*)"
 )
 # Numbers that stand for something else.
+_COUNTS = (
+    r"\b(size|count|how many|number of|num|no of|n|children|siblings|rooms|years?|visits|"
+    r"grosse|anzahl|zahl|kinder|geschwister|zimmer|jahre|"
+    r"taille|nombre|nb|enfants|pieces|annees|ans|"
+    r"tamano|numero de|hijos|habitaciones|anos|"
+    r"dimensione|numero di|figli|stanze|anni|"
+    r"tamanho|filhos|quartos|grootte|aantal|kinderen|kamers|jaren|mida|nombre de|fills|anys)\b"
+)
 _CODES = (
     r"\b(sex|gender|zip|post(al)?( ?code)?|region|state|county|country|district|canton|"
     r"province|municipality|city|town|nation(ality)?|citizenship|race|ethnic(ity)?|religion|"
@@ -110,6 +118,11 @@ def named_like_weights(words: str) -> bool:
 def named_like_code(words: str) -> bool:
     """Whether they suggest numbers of which means say nothing."""
     return re.search(_CODES, words) is not None
+
+
+def named_like_count(words: str) -> bool:
+    """Whether they suggest that something was counted, so that means say something."""
+    return re.search(_COUNTS, words.strip()) is not None
 
 
 def named_like_weight(words: str) -> bool:
