@@ -69,14 +69,15 @@ _WORDS = {
 # Also where several records share a value, and however its letters are written together.
 _IDS = r"\b(id|ids|nr|uuid|guid|key|no|[hpu]id|hhid|psu)\b|\b(household|family|dwelling|hh)$"
 _WEIGHTS = (
-    r"\b(weights|[fhpsw]?weighting|f?wgt|fnlwgt|[fhpsw]wt|[hpsw]weight)\b|"
+    r"\b(weights|[fhpsw]?weighting|f?wgt|a?fnlwgt|wtfinl|(asec|per|hh|marsup)wt|"
+    r"[fhpsw]wt|[hpsw]weight)\b|"
     r"\b(sampl|survey|design|final|base|person|household|replicate|calibrat)\w* (weight|wt|wgt)\b|"
     r"\b(gewichtung|hochrechnung|ponderation|ponderacion|ponderazione|ponderacao|ponderacio|"
     r"weegfactor|wegingsfactor|factor de expansion|fator de expansao|factor d elevacio)|"
     r"\b(personen|haushalts|stichproben)gewicht|\b(poids|peso|pes) (de|d|di|du|del|da)? ?"
     r"(sondage|muestra|muestral|campion\w*|amostra\w*|mostra\w*)"
 )
-# Numbers that stand for something else.
+# Numbers of things.
 _COUNTS = (
     r"\b(size|count|how many|number of|num|no of|n|children|siblings|rooms|years?|visits|"
     r"grosse|anzahl|zahl|kinder|geschwister|zimmer|jahre|"
@@ -85,6 +86,7 @@ _COUNTS = (
     r"dimensione|numero di|figli|stanze|anni|"
     r"tamanho|filhos|quartos|grootte|aantal|kinderen|kamers|jaren|mida|nombre de|fills|anys)\b"
 )
+# Numbers that stand for something else.
 _CODES = (
     r"\b(sex|gender|zip|post(al)?( ?code)?|region|state|county|country|district|canton|"
     r"province|municipality|city|town|nation(ality)?|citizenship|race|ethnic(ity)?|religion|"
