@@ -23,7 +23,7 @@ from microagg.base.reading import Reading
 from microagg.engine.memory import draft_of
 from microagg.private.guarantee import Guarantee
 from microagg.private.ledger import refuse_ledger
-from microagg.release.output import certificate_path, open_place
+from microagg.release.output import certificate_place, open_place
 from microagg.table.formats import format_of
 from microagg.table.frames import as_arrow
 from microagg.table.opening import STANDARD_STREAM, Origin
@@ -82,13 +82,14 @@ class PrivateRelease:
 
     def write(
         self, target: str | PathLike[str], *, force: bool = False, certificate: Path | None = None
-    ) -> Path | None:
+    ) -> Path | str | None:
         """Write the release, read it back, and only then let it take its name.
 
         target, force, certificate: as for `microagg.Release.write`. Beside a file,
-            `<file>.certificate.json` states the guarantee. A file like the input has its layout.
+            `<file>.certificate.json` states the guarantee, beside the table of a database the table
+            `<table>_certificate`. A file like the input has its layout.
 
-        Returns where the certificate is, None if there is none.
+        Returns where the certificate is, None if there is none; of a server without its password.
         """
         with after_noise(self.spent), self._drafted(target, force, certificate) as written:
             return written
@@ -103,7 +104,7 @@ class PrivateRelease:
     @contextmanager
     def _drafted(
         self, target: str | PathLike[str], force: bool, where: Path | None
-    ) -> Iterator[Path | None]:
+    ) -> Iterator[Path | str | None]:
         """The release and its certificate as drafts, which take their names if the block ends."""
         table, address = self.table(), fspath(target)
         refuse_ledger(address)
@@ -127,8 +128,7 @@ class PrivateRelease:
                     "sha256": {"release": back.sha256},
                 }
                 write_json(place.certificate, certificate)
-            beside = where or certificate_path(Path(address))
-            yield None if place.certificate is None else beside
+            yield where or certificate_place(address)
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a report, one HTML file: the guarantee first, then what the release itself shows.

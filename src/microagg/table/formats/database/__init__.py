@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import cast_like, check_names, check_rows, fingerprint
 from microagg.table.formats.database.address import Address, quoted
+from microagg.table.formats.database.address import certificate_address as certificate_address
 from microagg.table.formats.database.aside import ask_aside
 from microagg.table.formats.database.postgresql import Postgresql
 from microagg.table.formats.database.sqlite import Sqlite
@@ -23,6 +24,8 @@ from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
 # database does not tell.
 Tables = frozenset[Any] | None
 NO_TABLES: Tables = frozenset()
+# The one column, with one row, of the table that holds a certificate.
+_CERTIFICATE = "certificate"
 
 
 @dataclass(frozen=True)
@@ -100,11 +103,29 @@ def refuse_replacing(address_text: str, tables: Tables, force: bool) -> None:
     if address.file is None or address.file.exists():
         with _connected(address, None) as base:
             _replaces(base, tables, force)
+            _replaces_certificate(base, tables, force)
+
+
+def certificate_text(address_text: str) -> str | None:
+    """What stands in the table of the certificate beside a table; None if there is none."""
+    address = Address.of(address_text)
+    if address.table is None:
+        return None
+    with suppress(InputError, OptionError), _connected(address.certificate, 0.0) as base:
+        if base.kind_of_table() == "table" and _is_certificate(base):
+            found = base.ask(f"SELECT * FROM {address.certificate.full_name} LIMIT 1")
+            text = found.column(0)[0].as_py() if found.num_rows else None
+            return text if isinstance(text, str) else None
+    return None
 
 
 @contextmanager
 def draft(
-    table: pa.Table, address_text: str, force: bool, tables: Tables = NO_TABLES
+    table: pa.Table,
+    address_text: str,
+    force: bool,
+    tables: Tables = NO_TABLES,
+    certificate: Path | None = None,
 ) -> Iterator[pa.Table]:
     """Write the table, give what was read back, and let it take its name when the block ends well.
 
@@ -112,8 +133,10 @@ def draft(
     back in their order, with the types of `table`; only then, and unless the block raises, does the
     new table take the name in the address. A table of that name is replaced with `force` only, and
     then loses its indexes, rights and constraints; one of `tables`, from which the input was read,
-    is never replaced. SQLite keeps NaN as NULL, decimals as floating numbers, booleans as 0 and 1,
-    and dates, moments and times as text; moments with a time zone are stored in UTC.
+    is never replaced. certificate: a file whose text, as it is when the block ends, goes into a
+    table beside in the same transaction. SQLite keeps NaN as NULL, decimals as
+    floating numbers, booleans as 0 and 1, and dates, moments and times as text; moments with a time
+    zone are stored in UTC.
     """
     address = Address.of(address_text)
     _check_table(address)
@@ -125,6 +148,7 @@ def draft(
     try:
         with _connected(address, None) as base:
             replacing = _replaces(base, tables, force)
+            beside = _replaces_certificate(base, tables, force)
             name = f"microagg_{secrets.token_hex(8)}"
             back = base.put(table, name)
             try:
@@ -133,6 +157,8 @@ def draft(
                 raise PromiseError(f"the written release cannot be read back: {failure}") from None
             yield back
             _take_name(base, name, replacing)
+            if certificate is not None:
+                _put_certificate(base.at_certificate(), certificate.read_text("utf-8"), beside)
             base.commit()
     except BaseException:
         if fresh and address.file is not None:
@@ -204,8 +230,8 @@ def _replaces(base: Sqlite | Postgresql, tables: Tables, force: bool) -> bool:
     where = f"{address.table!r} of {address.shown}"
     if not force:
         raise OptionError(
-            f"{address.shown} already has a table {address.table!r}; choose another name, or "
-            "replace it with force"
+            f"{address.shown} already has a table {address.table!r}; say force (--force) to "
+            "replace it, or name another"
         )
     if old != "table":
         raise OptionError(f"{where} is a {old}, not a table")
@@ -220,6 +246,35 @@ def _replaces(base: Sqlite | Postgresql, tables: Tables, force: bool) -> bool:
         if tables & held:
             raise OptionError(f"{where} is the input, which is never written over; name another")
     return True
+
+
+def _replaces_certificate(base: Sqlite | Postgresql, tables: Tables, force: bool) -> bool:
+    """Whether a table has the name of the certificate now, which is one that may be replaced.
+
+    Nobody named it, so force does not reach a table that is something else.
+    """
+    beside = base.at_certificate()
+    if not _replaces(beside, tables, force):
+        return False
+    if not _is_certificate(beside):
+        address = beside.settled()
+        raise OptionError(
+            f"{address.table!r} of {address.shown} has the name that the certificate of the "
+            "release would have, but holds no certificate; name another table for the release"
+        )
+    return True
+
+
+def _is_certificate(base: Sqlite | Postgresql) -> bool:
+    answer = base.ask(f"SELECT * FROM {base.settled().full_name} LIMIT 0")
+    return answer.column_names == [_CERTIFICATE]
+
+
+def _put_certificate(base: Sqlite | Postgresql, text: str, replacing: bool) -> None:
+    name, table = f"microagg_{secrets.token_hex(8)}", pa.table({_CERTIFICATE: [text]})
+    if not base.put(table, name).equals(table):
+        raise PromiseError("the certificate cannot be read back, so nothing was published")
+    _take_name(base, name, replacing)
 
 
 def _take_name(base: Sqlite | Postgresql, name: str, replacing: bool) -> None:

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 from urllib.parse import unquote
@@ -14,6 +14,8 @@ from microagg.base.errors import InputError, OptionError
 _POSTGRES = re.compile(r"(?i:postgres(?:ql)?)://(?:[^@/?#]*@)?([^@/?#]*(?:/[^@?#]*)?)(?:\?.*)?")
 # A statement that was given up: it took longer than it may.
 _GIVEN_UP = "57014"
+# It ends the name of a table, and so its address.
+_CERTIFICATE = "_certificate"
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class Address:
         schema = "" if self.schema is None else f"{quoted(self.schema)}."
         return schema + quoted(table)
 
+    @property
+    def certificate(self) -> Self:
+        """The table beside it that holds its certificate."""
+        return replace(self, table=f"{self.table}{_CERTIFICATE}")
+
     def is_late(self, seconds: float) -> InputError:
         """No answer came in time."""
         return InputError(
@@ -95,6 +102,11 @@ class Address:
                 raise self.is_late(seconds) from None
             code = f" (SQLSTATE {state})" if state else ""
             raise InputError(f"{self.shown} {trouble}{code}") from None
+
+
+def certificate_address(address: str) -> str:
+    """The address of the table beside a table that holds its certificate."""
+    return f"{address}{_CERTIFICATE}"
 
 
 def quoted(name: str) -> str:

@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,8 +60,15 @@ class Postgresql:
             self.execute("SET TRANSACTION READ ONLY")
             self.execute(f"SET LOCAL statement_timeout = {min(round(seconds * 1000), 2**31 - 1)}")
 
+    def at_certificate(self) -> Self:
+        """The same connection and transaction, at the table of the certificate."""
+        other = copy(self)
+        other._address = self._address.certificate
+        return other
+
     def settled(self) -> Address:
         """The address with its schema: the same name further down the path is another table."""
+        _check_lengths([self._address.table or ""])
         if self._address.schema is None:
             here = self._one("SELECT current_schema()::text")
             self._address = replace(self._address, schema=here)
@@ -144,11 +152,7 @@ class Postgresql:
 
     def put(self, table: pa.Table, name: str) -> pa.Table:
         """Put rows into a new table, and read them back in their order."""
-        for each in [self._address.table or "", *table.column_names]:
-            if len(each.encode()) > _LONGEST_NAME:
-                raise InputError(
-                    f"the name {each!r} is longer than the {_LONGEST_NAME} bytes of PostgreSQL"
-                )
+        _check_lengths(table.column_names)
         number = "row_number"
         while number in map(str.lower, table.column_names):
             number += "_"
@@ -183,6 +187,14 @@ class Postgresql:
 
     def _one(self, query: str) -> Any:
         return self._all(query)[0][0]
+
+
+def _check_lengths(names: list[str]) -> None:
+    for each in names:
+        if len(each.encode()) > _LONGEST_NAME:
+            raise InputError(
+                f"the name {each!r} is longer than the {_LONGEST_NAME} bytes of PostgreSQL"
+            )
 
 
 def with_patience(url: str) -> str:

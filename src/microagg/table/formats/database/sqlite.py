@@ -5,7 +5,8 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from copy import copy
+from typing import Any, Self
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -84,6 +85,12 @@ class Sqlite:
         if action == sqlite3.SQLITE_READ:
             self._tables.add((first or "").lower())
         return sqlite3.SQLITE_OK
+
+    def at_certificate(self) -> Self:
+        """The same connection and transaction, at the table of the certificate."""
+        other = copy(self)
+        other._address = self._address.certificate
+        return other
 
     def settled(self) -> Address:
         """The address of the table as it is now."""
