@@ -82,7 +82,7 @@ def assessed(plan: Plan, sample: pa.Table, profile: Profile, advance: Advance) -
     )
     if whole:
         return found
-    if sample.num_rows < plan.rows:
+    if plan.rows > MEASURED:
         sampled_note = (
             "Figures other than those of losses, classes and confidential columns are of a sample "
             f"of {sampled.places.size} records."
