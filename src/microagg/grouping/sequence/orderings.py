@@ -1,10 +1,10 @@
 """Orders of multivariate records, to be cut into groups by `split_sequence`.
 
-Two projections to one number, which cost little more than a sort (Nin, Herranz and Torra 2008), the
-halves of a tree, which keep what is near together in every direction, and
+Two projections to one number, which cost little more than a sort (Nin, Herranz and Torra 2008), and
 the walk that always goes on to the nearest record left (Domingo-Ferrer et al. 2006), as reviewed by
 Mortazavi, "Improved Univariate Microaggregation for Integer Values", section 2.2. The fourth order
-of that section, a short tour, is in `tour`.
+of that section, a short tour, is in `tour`. And the halves of a tree, which keep near records
+together in every direction.
 
 Every sum runs in one fixed order, whatever the number of threads, so every order is reproducible.
 """
