@@ -194,8 +194,9 @@ def in_pieces_of_one(loaded: Loaded) -> pa.Table:
 
 def check_columns(named: Sequence[str], names: Sequence[str]) -> None:
     """Refuse a column that the table does not have, with the nearest name as a hint."""
+    known = {*names}
     for name in named:
-        if name not in names:
+        if name not in known:
             raise OptionError(f"there is no column {name!r}; {_near(name, names)}")
 
 

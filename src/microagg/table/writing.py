@@ -62,15 +62,16 @@ def write_file(table: pa.Table, path: Path, origin: Origin) -> ReadBack:
 
 @contextmanager
 def draft_in_database(
-    table: pa.Table, address: str, origin: Origin, force: bool
+    table: pa.Table, address: str, origin: Origin, force: bool, certificate: Path | None = None
 ) -> Iterator[ReadBack]:
     """Write a database table and read it back, before it takes its name.
 
-    The draft takes its name when the block ends well, and vanishes otherwise.
+    The draft takes its name when the block ends well, and vanishes otherwise. certificate: a file
+    whose text goes into a table beside it then.
     """
     meant = origin.exported(table, None)
     refuse_far_moments(meant, "a database")
-    with draft(meant, address, force, origin.tables) as back:
+    with draft(meant, address, force, origin.tables, certificate) as back:
         yield _compared(back, meant, format_of(address), None, fingerprint(meant))
 
 

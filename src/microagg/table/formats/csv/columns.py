@@ -130,10 +130,8 @@ def _blocks(
             if isinstance(failure, MemoryError):
                 raise
             raise _FaultError(fault) from None
-        if held is None or any(
-            column[-1].as_py() != ends[name]
-            for name, column in zip(names, held.columns, strict=True)
-        ):
+        last = {} if held is None else held.slice(held.num_rows - 1).to_pylist()[0]
+        if held is None or any(value != ends[name] for name, value in last.items()):
             raise InputError(f"{plan.name} opens a quote that is never closed")
         yield held.slice(0, held.num_rows - 1)
 
