@@ -247,9 +247,10 @@ def _pairs(records: NDArray[np.float64], near: Near, regions: list[_Region]) -> 
     low, high = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
     costs = np.empty(keys.size)
     _measure_pairs(records, low, high, costs)
-    both = np.concatenate([low, high]), np.concatenate([high, low]), np.tile(costs, 2)
-    order = np.argsort(both[0], kind="stable")
-    return _Pairs(*(part[order] for part in both), np.zeros(order.size))
+    firsts, seconds = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.argsort(firsts, kind="stable")
+    costs = np.tile(costs, 2)[order]
+    return _Pairs(firsts[order], seconds[order], costs, np.zeros(order.size))
 
 
 @kernel
