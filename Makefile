@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo app test torture check judge bench papers clean
+.PHONY: demo app test test-long torture check judge bench papers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/microagg demo
@@ -16,6 +16,11 @@ app: $(VENV)/.serving
 
 test: $(VENV)/.developing
 	@$(BIN)/python -m pytest --numprocesses auto
+
+# Every property on so many times as many examples, and on others each time.
+EXAMPLES ?= 20
+test-long: $(VENV)/.developing
+	@MICROAGG_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest --numprocesses auto
 
 # For as long as one likes: make torture SECONDS=60; what failed is tried again by its seed.
 SECONDS ?= 3600
@@ -34,6 +39,7 @@ papers: $(VENV)/.benchmarking
 	@$(BIN)/python benchmarks/papers/all.py $(if $(QUICK),--quick)
 
 bench: papers
+	@$(BIN)/python benchmarks/speed/ratios.py
 	@$(BIN)/python benchmarks/speed/univariate.py
 	@$(BIN)/python benchmarks/speed/grouping.py
 	@$(BIN)/python benchmarks/speed/protect.py

@@ -1,3 +1,6 @@
+import os
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +16,26 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("microagg")
+
+
+def pytest_collection_modifyitems(items):
+    """Try so many times as many examples as a test says, and others each time: make test-long."""
+    times = int(os.environ.get("MICROAGG_EXAMPLES", "1"))
+    for item in items if times > 1 else ():
+        test = getattr(item, "obj", None)
+        said = getattr(test, "_hypothesis_internal_use_settings", None)
+        if said is not None or getattr(test, "is_hypothesis_test", False):
+            said = said or settings()
+            test = getattr(test, "__func__", test)
+            test._hypothesis_internal_use_settings = settings(
+                said, max_examples=times * said.max_examples, derandomize=False
+            )
+
+
+# A job in the background ignores these, and so would the processes that tests send them to.
+for name, usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, name), usual)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -359,3 +359,14 @@ def test_a_column_that_groups_can_keep_nothing_of(tmp_path, engine):
     path.write_text("\n".join(["code,age", *(f"{code},{len(code)}" for code in codes)]) + "\n")
     with pytest.raises(InputError, match="'code' has 20001 categories for 20001 records"):
         library.protect(path, quasi_identifiers=("code", "age"), engine=engine)
+
+
+def test_notes_speak_of_options_too(folder):
+    rows = ["age,income,weight", *(f"{i % 9},{i},{1 + 9000 * (i == 4)}" for i in range(40))]
+    (folder / "weighted.csv").write_text("\n".join(rows))
+    wanted = ("protect", "weighted.csv", "-q", "age,income", "-m", "mdav", "--weights", "weight")
+    done = microagg(*wanted, "-o", "w.csv", "--row-order", "kept", folder=folder)
+    assert done.code == 0, done.err
+    for words in ("--weight-digits 2.", "--dominance income=0.8 refuses", "--row-order shuffled"):
+        assert words in done.out
+    assert microagg(*wanted, "-o", "d.csv", "--weight-digits", "2", folder=folder).code == 0

@@ -6,7 +6,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import microagg
-from microagg.grouping.cluster.mdav import mdav
+from microagg.grouping.cluster.mdav import mdav, mdav_of_few
 from microagg.grouping.cluster.search import search
 from microagg.grouping.cluster.shrinking import shrinking
 from microagg.grouping.cluster.tree import remove
@@ -58,6 +58,7 @@ def test_equals_brute_force_by_definition(kind, k, more, d, seed):
         reject()
     for prunes in (True, False, None):
         assert_same(mdav(records, k, prunes=prunes), expected)
+    assert_same(mdav_of_few(records, k), expected)
 
 
 @pytest.mark.parametrize("k", [2, 3, 40])
@@ -66,12 +67,15 @@ def test_equals_brute_force_at_the_edges(k):
         records = make("grid", n, 2, n)
         for prunes in (True, False):
             assert_same(mdav(records, k, prunes=prunes), naive_mdav(records, k))
+        assert_same(mdav_of_few(records, k), naive_mdav(records, k))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pruning_changes_nothing_on_deep_trees(kind):
     records = make(kind, 9000, 4, 1)
-    assert_same(mdav(records, 5, prunes=True), mdav(records, 5, prunes=False))
+    expected = mdav(records, 5, prunes=False)
+    assert_same(mdav(records, 5, prunes=True), expected)
+    assert_same(mdav_of_few(records, 5), expected)
 
 
 def test_promises():

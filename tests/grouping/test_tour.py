@@ -9,6 +9,7 @@ from microagg.grouping.sequence.orderings import (
     order_by_nearest_next,
 )
 from microagg.grouping.sequence.tour import order_by_tour
+from microagg.kernels.trees.few import FEW
 from microagg.kernels.trees.lists import nearest_lists
 from tests.grouping.test_orderings import KINDS, cloud
 from tests.naive.orderings import path_length, shortest_path_length
@@ -58,7 +59,7 @@ def test_one_attribute_is_walked_back_and_forth_as_little_as_possible():
 def test_no_swap_of_edges_between_neighbours_helps():
     records = cloud(11, 300, 2, "gaussian")
     order = order_by_tour(records).tolist()
-    rows, lists, _ = nearest_lists(records, np.arange(300, dtype=np.int32), 8, 10**6)
+    rows, lists, _ = nearest_lists(records, np.arange(300, dtype=np.int32), 8, 10**6, few=0)
     place = {row: i for i, row in enumerate(order)}
     step = np.linalg.norm
     for row, near in zip(rows.tolist(), lists.tolist(), strict=True):
@@ -99,11 +100,12 @@ def test_many_copies_of_a_few_records():
     )
 
 
+@pytest.mark.parametrize("few", [0, FEW])
 @pytest.mark.parametrize("kind", KINDS)
-def test_nearest_lists_hold_the_nearest(kind):
+def test_nearest_lists_hold_the_nearest(kind, few):
     records = cloud(4, 500, 3, kind)
     members = np.arange(0, 500, 3, dtype=np.int32)
-    rows, lists, squares = nearest_lists(records, members, 8, 10**6)
+    rows, lists, squares = nearest_lists(records, members, 8, 10**6, few=few)
     assert sorted(rows.tolist()) == members.tolist()
     for row, near, found in zip(rows, lists, squares, strict=True):
         away = np.sum((records[members] - records[row]) ** 2, axis=1)
@@ -117,7 +119,8 @@ def test_nearest_lists_hold_the_nearest(kind):
 @pytest.mark.parametrize("looks", [1, 3, 20])
 def test_with_few_looks_the_lists_hold_near_ones(kind, looks):
     records = cloud(4, 700, 4, kind)
-    rows, lists, squares = nearest_lists(records, np.arange(700, dtype=np.int32), 8, looks)
+    members = np.arange(700, dtype=np.int32)
+    rows, lists, squares = nearest_lists(records, members, 8, looks, few=0)
     for row, near, found in zip(rows, lists, squares, strict=True):
         there = found < np.inf
         assert np.all(near[~there] == row)

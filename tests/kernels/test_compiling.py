@@ -233,6 +233,27 @@ def test_kernels_of_a_plain_journey_have_one_signature_each(tmp_path):
     assert called == announcing.OF_A_JOURNEY
 
 
+def test_a_kernel_is_put_off_until_doing_without_would_take_as_long(tmp_path):
+    path = tmp_path / "twice.py"
+    path.write_text(
+        "from microagg.kernels.compiling import kernel\n@kernel\ndef twice(x):\n    return 2 * x\n"
+    )
+
+    def load():
+        spec = importlib.util.spec_from_file_location("twice", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.twice
+
+    twice, part = load(), 0.4 * compiling._COMPILING
+    worth = [compiling.worth_compiling(twice, part) for _ in range(3)]
+    assert worth == [False, False, True]
+    assert not compiling.worth_compiling(twice, 0.0)
+    assert twice(21) == 42
+    assert compiling.worth_compiling(twice, 0.0)
+    assert compiling.worth_compiling(load(), 0.0)
+
+
 TURNS = """
 import sys, time
 from pathlib import Path

@@ -1,5 +1,6 @@
 """A table of a database that the input is read from is never replaced, however it is spelled."""
 
+import json
 import os
 import sqlite3
 from contextlib import closing
@@ -9,6 +10,7 @@ import pytest
 
 import microagg
 from microagg.actions.publish import Publication, refuse_outputs
+from microagg.base.certificate import Certificate
 from microagg.base.errors import MicroaggError, OptionError
 from microagg.base.reading import Reading
 from microagg.engine.memory import draft_of
@@ -33,7 +35,11 @@ def replace(source, target, query=None):
     """Read an input, and write something else over a table."""
     opened = open_table(source, Reading(query=query))
     with open_place(target, opened.origin, True) as place, draft_of(NEW, place, opened.origin):
-        pass
+        certify(place)
+
+
+def certify(place):
+    place.certificate.write_text("{}")
 
 
 def is_refused(source, target, query=None):
@@ -297,6 +303,114 @@ def test_what_was_replaced_is_in_no_file_beside(tmp_path, mode):
         origin = open_table(NEW, Reading()).origin
         target = f"sqlite:///{path}#safe"
         with open_place(target, origin, True) as place, draft_of(NEW, place, origin):
-            pass
+            certify(place)
         assert not [each for each in tmp_path.iterdir() if b"Zorro" in each.read_bytes()]
         assert other.execute("SELECT b FROM safe").fetchall() == [("x",), ("y",)]
+
+
+SETTINGS = {"k": 3, "quasi_identifiers": ["age", "sex"], "confidential": ["ill"], "method": "mdav"}
+
+
+@pytest.fixture
+def survey(tmp_path):
+    rows = [f"{20 + i * 7 % 31},{'fm'[i % 2]},{i % 3}" for i in range(24)]
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(["age,sex,ill", *rows]) + "\n")
+    return path
+
+
+def protected(survey, target, **writing):
+    with microagg.protect(survey, progress=False, **SETTINGS) as release:
+        return release, release.write(target, **writing)
+
+
+def test_the_certificate_is_a_table_beside_the_release(base, survey):
+    release, certificate = protected(survey, f"{base}#safe")
+    ((text,),) = execute(base, "SELECT certificate FROM safe_certificate")
+    assert json.loads(text) == json.loads(json.dumps(certificate.to_dict()))
+    assert release.record.secret not in text
+    assert "sesame" not in text
+    # Whoever sees the release changed sees its certificate changed, never one of another release.
+    with pytest.raises(OptionError, match="already has a table 'safe'"):
+        protected(survey, f"{base}#safe")
+    release, again = protected(survey, f"{base}#safe", force=True)
+    ((text,),) = execute(base, "SELECT certificate FROM safe_certificate")
+    assert json.loads(text)["sha256"]["release"] == again.release_sha256
+
+
+def test_a_certificate_in_a_table_and_in_a_file(base, survey, tmp_path):
+    release, _ = protected(survey, f"{base}#safe", certificate=tmp_path / "c.certificate.json")
+    ((text,),) = execute(base, "SELECT certificate FROM safe_certificate")
+    assert text == (tmp_path / "c.certificate.json").read_text()
+    assert release.record.secret in (tmp_path / "c.record.json").read_text()
+
+
+def test_what_has_the_name_of_the_certificate_is_somebody_elses(base, survey):
+    execute(base, "CREATE TABLE safe_certificate (a int)")
+    with pytest.raises(OptionError, match="already has a table 'safe_certificate'"):
+        protected(survey, f"{base}#safe")
+    with pytest.raises(OptionError, match=r"'safe_certificate' .* holds no certificate"):
+        protected(survey, f"{base}#safe", force=True)
+    with pytest.raises(OptionError, match=r"'safe_certificate' .* holds no certificate"):
+        refuse_outputs(str(survey), f"{base}#safe", [], True)
+    assert execute(base, "SELECT count(*) FROM safe_certificate") == [(0,)]
+
+
+def test_an_input_named_like_a_certificate_is_never_replaced(base):
+    execute(
+        base,
+        "CREATE TABLE safe_certificate (certificate int)",
+        "INSERT INTO safe_certificate VALUES (1), (2), (3)",
+    )
+    is_refused(f"{base}#safe_certificate", f"{base}#safe")
+    assert execute(base, "SELECT count(*) FROM safe_certificate") == [(3,)]
+
+
+def test_neither_release_nor_certificate_without_the_other(base, survey, monkeypatch):
+    def broken(*_):
+        raise MicroaggError("no")
+
+    monkeypatch.setattr(Certificate, "write", broken)
+    with pytest.raises(MicroaggError):
+        protected(survey, f"{base}#safe")
+    execute(base, "CREATE TABLE safe (a int)", "CREATE TABLE safe_certificate (a int)")
+
+
+def test_a_name_that_leaves_no_room_for_the_certificate(server, survey):
+    with pytest.raises(MicroaggError, match=r"_certificate' is longer than the 63 bytes"):
+        refuse_outputs(str(survey), f"{server}#{'n' * 60}", [], False)
+
+
+def test_a_release_in_a_database_is_judged_by_its_certificate(base, survey, tmp_path):
+    kinds = {**SETTINGS, "kinds": {"age": "nominal"}}
+    with microagg.protect(survey, progress=False, **kinds) as release:
+        release.write(f"{base}#safe", certificate=tmp_path / "c.certificate.json")
+    loss = release.record.information_loss
+    with pytest.raises(MicroaggError, match=r"were shuffled.*--key.*--record"):
+        microagg.assess(survey, f"{base}#safe", progress=False)
+    found = microagg.assess(
+        survey, f"{base}#safe", record=tmp_path / "c.record.json", progress=False
+    )
+    assert found.information_loss == pytest.approx(loss)
+    with microagg.protect(survey, progress=False, row_order="kept", **kinds) as release:
+        release.write(f"{base}#kept")
+    found = microagg.assess(survey, f"{base}#kept", progress=False)
+    assert found.information_loss == pytest.approx(loss)
+
+
+def test_the_certificate_of_a_private_release_is_a_table_too(base, survey):
+    wanted = {"epsilon": 1.0, "bounds": {"age": (0, 99)}, "simulate": True}
+    found = microagg.private.release(survey, **wanted)
+    place = base.replace("tester:sesame@", "")
+    assert found.write(f"{base}#noisy") == f"{place}#noisy_certificate"
+    ((text,),) = execute(base, "SELECT certificate FROM noisy_certificate")
+    assert json.loads(text)["guarantee"] == found.guarantee.to_dict()
+
+
+def test_where_the_certificate_is_told(base, survey):
+    safe = f"{base}#safe"
+    wanted = ("protect", survey.name, "-k", "3", "-q", "age", "-m", "mdav", "-o", safe)
+    done = command(*wanted, folder=survey.parent)
+    assert done.code == 0, done.err
+    place = safe.replace("tester:sesame@", "")
+    assert f"  certificate {place}_certificate" in done.out.splitlines()

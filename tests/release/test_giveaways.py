@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 
 import microagg
 from microagg.columns.coded import encode
-from microagg.release.giveaways import _rank_correlation
+from microagg.release.giveaways import _rank_correlation, _Seen
 from microagg.table.frames import Frame
 
 
@@ -108,9 +108,16 @@ def test_no_note_holds_a_value(people):
 def test_rank_correlations_are_those_of_spearman(pairs):
     first, second = (pd.Series(each, dtype="Int64") for each in zip(*pairs, strict=True))
     table = pd.DataFrame({"a": first, "b": second})
-    columns = [encode(name, Frame(table).column(name)) for name in "ab"]
+    columns = [_Seen(encode(name, Frame(table).column(name))) for name in "ab"]
     known = table.dropna().astype(float)
     meant = 0.0
     if len(known) and known["a"].nunique() > 1 and known["b"].nunique() > 1:
         meant = abs(spearmanr(known["a"], known["b"]).statistic)
     assert _rank_correlation(*columns) == pytest.approx(meant, abs=1e-9)
+
+
+def test_columns_that_single_people_out_are_named_in_one_line():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 9, (300, 20)), columns=[f"c{j}" for j in range(20)])
+    found = notes(table, quasi_identifiers=["c0"])
+    assert "a combination of c1, c2, c3, c4, c5, c6 and 13 more that no other has" in found

@@ -302,3 +302,42 @@ def test_a_row_may_not_claim_any_number(tmp_path):
             target.writestr(part, content)
     with pytest.raises(InputError, match="is damaged"):
         Excel().read(claimed, Reading())
+
+
+def changed(path, change):
+    """The same workbook with other contents of its sheets."""
+    with zipfile.ZipFile(path) as source:
+        parts = {part: source.read(part) for part in source.namelist()}
+    with zipfile.ZipFile(path, "w") as target:
+        for part, content in parts.items():
+            target.writestr(part, change(part, content) if "worksheets/" in part else content)
+
+
+def test_sheets_that_nobody_asked_for_are_not_gone_through(tmp_path):
+    book = openpyxl.Workbook(write_only=True)
+    for title in ("first", "second"):
+        sheet = book.create_sheet(title)
+        for row in (["age"], *([age] for age in range(50))):
+            sheet.append(row)
+    book.save(tmp_path / "two.xlsx")
+    changed(tmp_path / "two.xlsx", lambda part, text: text[:-200] if "sheet2" in part else text)
+    assert EXCEL.read(tmp_path / "two.xlsx", Reading()).table.num_rows == 50
+    with pytest.raises(InputError, match="sheet 'second' is damaged"):
+        EXCEL.read(tmp_path / "two.xlsx", Reading(sheet="second"))
+
+
+@pytest.mark.parametrize("stated", [b"A1:B301", b"B301", b"A1", b"A1:B7", None])
+def test_a_sheet_may_say_how_large_it_is(tmp_path, stated):
+    path = workbook(tmp_path / "t.xlsx", [["a", "b"], *([i, i] for i in range(300))])
+
+    def state(_part, text):
+        assert b'<dimension ref="A1:B301" />' in text
+        new = b"" if stated is None else b'<dimension ref="' + stated + b'"/>'
+        return text.replace(b'<dimension ref="A1:B301" />', new)
+
+    changed(path, state)
+    assert EXCEL.read(path, Reading()).table.num_rows == 300
+    head = EXCEL.head(str(path), Reading(), None, 1 << 14)
+    assert 0.0 < head.share <= 1.0
+    if stated != b"A1:B7" and stated != b"A1":
+        assert round(head.loaded.table.num_rows / head.share) == 300

@@ -28,6 +28,8 @@ from microagg.table.opening import open_head
 from microagg.table.streams import estimated_size
 
 _SAMPLES = (500, 2000, 8000)
+# Numbers in a sample at most, so that tables of many columns are tried as fast as others.
+_NUMBERS = 1 << 21
 # Seconds that a trial may take, about.
 _PATIENCE = 0.7
 
@@ -104,11 +106,8 @@ def estimate(
         refuse_large_cells(plan, engine, where)
         sample, _ = survey.sample.result()
         points = plan.place(plan.code(sample))
-        others = [
-            name
-            for name in (*engine.columns, *left_out)
-            if name not in (*recipe.quasi_identifiers, *recipe.confidential)
-        ]
+        named = {*recipe.quasi_identifiers, *recipe.confidential}
+        others = [name for name in (*engine.columns, *left_out) if name not in named]
         if engine.name == "memory":
             size = estimated_size(table) if isinstance(table, str | os.PathLike) else None
             width = len(engine.columns) + len(left_out)
@@ -184,7 +183,8 @@ def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
         return float(cells * limit)
     how = How(plan.method, recipe.seed, options, False if timed else recipe.refine)
     rng = np.random.default_rng(recipe.seed)
-    sizes = sorted({min(len(points), size) for size in _SAMPLES})
+    most = min(len(points), max(4 * recipe.k, _NUMBERS // points.shape[1]))
+    sizes = sorted({min(most, size) for size in _SAMPLES})
     times: list[float] = []
     try:
         # The first call may load and compile.

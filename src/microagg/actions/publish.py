@@ -22,7 +22,7 @@ from microagg.engine.choosing import Where
 from microagg.engine.disk.work import remove_left, work_path
 from microagg.kernels.announcing import seconds_compiling
 from microagg.release.output import (
-    certificate_path,
+    certificate_place,
     record_beside,
     refuse_overwriting,
     refuse_target,
@@ -143,11 +143,10 @@ class Publication:
     def _files(self, folder: bool) -> dict[str, str]:
         to_stream = self.output == STANDARD_STREAM
         files = {"release": "standard output" if to_stream else without_password(self.output)}
-        beside = self.certificate
-        if beside is None and not to_stream and (folder or format_of(self.output).is_file):
-            beside = certificate_path(Path(self.output))
+        beside = self.certificate or certificate_place(self.output, folder)
         if beside is not None:
             files["certificate"] = str(beside)
+        if isinstance(beside, Path):
             files["record"] = str(record_beside(beside))
         for what, path in (("report", self.report), ("recipe", self.save_recipe)):
             if path is not None:

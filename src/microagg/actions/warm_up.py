@@ -18,6 +18,7 @@ import numpy as np
 from microagg.actions.demo import write_patients
 from microagg.actions.example import CONFIDENTIAL, QUASI_IDENTIFIERS
 from microagg.base.errors import MicroaggError
+from microagg.base.processes import start
 from microagg.base.progress import Advance, silent
 from microagg.kernels.announcing import announcement
 from microagg.kernels.threads import thread_count
@@ -71,9 +72,7 @@ def _rehearsing(
     helpers = []
     try:
         for part in parts:
-            words = [sys.executable, "-m", __name__, str(part), str(shares), which]
-            none = subprocess.DEVNULL
-            helpers.append(subprocess.Popen(words, stdin=none, stdout=output, stderr=none))
+            helpers.append(start(__name__, str(part), str(shares), which, stdout=output))
         yield helpers
     finally:
         for helper in helpers:
@@ -91,14 +90,17 @@ def _anneal() -> None:
     compile_search(_records(), _K)
 
 
-def _link() -> None:
-    from microagg.kernels.trees.nearest import find_nearest
-    from microagg.kernels.trees.planting import plant
+def _plant() -> None:
+    """What few records do without."""
+    from microagg.grouping.cluster.mdav import mdav
+    from microagg.kernels.trees.few import nearest_among
+    from microagg.kernels.trees.lists import nearest_lists
 
     records = _records()
-    everyone = np.arange(_ROWS, dtype=np.int32)
+    mdav(records, _K, prunes=True)
+    nearest_lists(records, np.arange(_ROWS, dtype=np.int32), _K, _ROWS, few=0)
     bounds, weights = np.full(_ROWS, np.inf), np.ones(_ROWS, np.int64)
-    find_nearest(plant(records, everyone), records, bounds, weights, silent)
+    nearest_among(records, None, records, bounds, weights, silent, few=0)
 
 
 def _journey() -> None:
@@ -199,12 +201,12 @@ def _methods() -> list[Rehearsal]:
 
 
 # What a plain `protect` needs, the longest first that a process beside it can begin with.
-JOURNEY: Sequence[Rehearsal] = (_anneal, _link, _journey)
+JOURNEY: Sequence[Rehearsal] = (_anneal, _journey, _plant)
 
 
 def _everything() -> Sequence[Rehearsal]:
     return (
-        _journey, _demands, _anneal, _mixed, _link, _households, _attacks, _risk, _proximity,
+        _journey, _demands, _anneal, _mixed, _plant, _households, _attacks, _risk, _proximity,
         _univariate, *_methods(),
     )  # fmt: skip
 
@@ -221,5 +223,6 @@ def rehearse(part: int, shares: int, which: str) -> None:
         print("done", flush=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """What a process beside another one does, by its arguments."""
     rehearse(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

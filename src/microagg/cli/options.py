@@ -44,6 +44,9 @@ RecipeFile = Annotated[
     str | None,
     typer.Option("--recipe", help="A TOML file with settings; options go before them."),
 ]
+Memory = Annotated[
+    str | None, typer.Option(help="How much memory may be used, such as 4GB; else what is free.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Say the result as JSON, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[
@@ -53,7 +56,8 @@ Certificate = Annotated[
     Path | None,
     typer.Option(
         help="Where the certificate goes, x.certificate.json, and the record, x.record.json beside "
-        "it; else beside the file. A database or standard output has none without it."
+        "it; else beside the file. A database table has its certificate in a table beside it too, "
+        "TABLE_certificate; standard output has none without it."
     ),
 ]
 Report = Annotated[
@@ -130,6 +134,11 @@ def reading_words(reading: Mapping[str, Any]) -> list[str]:
         for each in value if isinstance(value, list) else [value]:
             words += [f"--{name.replace('_', '-')}", str(each)]
     return words
+
+
+def noted(note: str) -> str:
+    """A note of the library, as a line on the command line."""
+    return f"Note: {in_options(note)}"
 
 
 def in_options(sentence: str) -> str:

@@ -46,10 +46,7 @@ def protect(
             "spark; auto is memory if the table fits."
         ),
     ] = "auto",
-    memory: Annotated[
-        str | None,
-        typer.Option(help="How much memory may be used, such as 4GB; else what is free."),
-    ] = None,
+    memory: options.Memory = None,
     work: Annotated[
         Path | None,
         typer.Option(help="The folder that the disk engine works in; else beside the release."),
@@ -103,7 +100,7 @@ def protect(
             say_json(estimate.to_dict())
         else:
             for line in estimate.sentences():
-                say(line)
+                say(options.in_options(line))
             say("Nothing was written.", aside=True)
         return
     with compiling_beside():
@@ -133,7 +130,7 @@ def _summary(made: "Outcome", recipe: Recipe, *, aside: bool) -> None:
             f"At most {found.above_optimum:.2f} % above the least squared distances that any "
             "groups of this size could have."
         )
-    lines += [f"Note: {note}" for note in made.record.notes]
+    lines += map(options.noted, made.record.notes)
     lines += listed_files(made.files, made.private)
     for line in lines:
         say(line, aside=aside)

@@ -19,8 +19,17 @@ _LONG_WORD = 20
 
 
 def say(line: str, *, aside: bool = False) -> None:
-    """Print one line; aside: on standard error, as what is not the result."""
-    print(printable(line), file=sys.stderr if aside else sys.stdout)
+    """Print one line; aside: on standard error, as what is not the result.
+
+    On a terminal no word of a sentence is cut where a line ends; commands, and what is set in, stay
+    as they are, to be copied.
+    """
+    stream, line = sys.stderr if aside else sys.stdout, printable(line)
+    if stream.isatty() and not line.startswith((" ", "microagg ")):
+        width = max(20, shutil.get_terminal_size((80, 24)).columns)
+        lines = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+        line = "\n".join(lines)
+    print(line, file=stream)
 
 
 def say_wrapped(line: str) -> None:

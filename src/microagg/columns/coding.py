@@ -7,6 +7,7 @@ into numbers, and into points. A column in memory is one part.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from microagg.base.errors import InputError
+from microagg.base.errors import InputError, MicroaggError
 from microagg.columns.coded import Coded, Declared, counts_of
 from microagg.columns.digits import Digits, is_few
 from microagg.columns.kinds import find
@@ -52,7 +53,7 @@ class Observed:
         self._counts = np.zeros(0, np.int64)
         self._waiting: list[tuple[pa.Array, NDArray[np.int64]]] = []
         self._ordered: pa.Array | None = None
-        self._step = 1 if self._declared.traits.categorical else self._template(-1).step
+        self._step = 1 if self._declared.traits.categorical else self._shape(-1)[1]
 
     def add(self, part: pa.Array) -> None:
         """Take the next part."""
@@ -100,8 +101,13 @@ class Observed:
             few=few if few and is_few(len(few), self.rows - self.missing) else None,
         )
 
-    def _template(self, fineness: int) -> Coded:
-        return self._declared.encode(pa.nulls(0, self._declared.type), fineness)
+    def _shape(self, fineness: int) -> tuple[bool, int]:
+        declared = self._declared
+        try:
+            return _shape(declared.kind, declared.type, fineness)
+        except MicroaggError:
+            # What does not fit is said with the name of the column.
+            return _shape_of(declared, fineness)
 
     def _sum(self, part: pa.Array) -> None:
         traits = self._declared.traits
@@ -122,10 +128,10 @@ class Observed:
             self._digits.add(values, narrow=pa.types.is_float32(coded.type))
 
     def _summed(self) -> tuple[None, int, Scores]:
-        template = self._template(self._fineness)
+        whole, ticks = self._shape(self._fineness)
         # Of nothing, the step is a day: what it is in two types tells their ticks from each other.
-        step = self._step * template.step // self._template(-1).step
-        return None, step, Scores.of_moments(self._moments, template.whole, self._step)
+        step = self._step * ticks // self._shape(-1)[1]
+        return None, step, Scores.of_moments(self._moments, whole, self._step)
 
     def _count(self, part: pa.Array) -> None:
         if pa.types.is_dictionary(part.type) and part.type.ordered and self._declared.order is None:
@@ -175,6 +181,17 @@ class Observed:
         counts = np.zeros(len(coded.categories), np.int64)
         np.add.at(counts, coded.values, self._counts)
         return coded.categories, 1, traits.placed.of_counts(counts)
+
+
+@cache
+def _shape(kind: str, column_type: pa.DataType, fineness: int) -> tuple[bool, int]:
+    """Of columns of numbers of a kind and type: whether these are whole, and the step of none."""
+    return _shape_of(Declared("", column_type, kind, None), fineness)
+
+
+def _shape_of(declared: Declared, fineness: int) -> tuple[bool, int]:
+    coded = declared.encode(pa.nulls(0, declared.type), fineness)
+    return coded.whole, coded.step
 
 
 @dataclass(frozen=True, eq=False)

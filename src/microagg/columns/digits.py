@@ -35,7 +35,8 @@ class Digits:
         """Take the next part; narrow: floats that have 32 bits where they came from."""
         if values.dtype.kind == "f" and values.size:
             self._farthest = max(self._farthest, float(np.abs(values).max()))
-        for some in (values[:: max(1, values.size // _GLANCE)], values):
+        glance = values[:: values.size // _GLANCE] if values.size >= 2 * _GLANCE else None
+        for some in (values,) if glance is None else (glance, values):
             if self.few is not None:
                 self._join(np.unique(some).tolist())
             if values.dtype.kind == "f" and self.decimals is not None:

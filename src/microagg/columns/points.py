@@ -43,7 +43,9 @@ class Scores:
     @classmethod
     def of_moments(cls, moments: Moments, whole: bool, step: int = 1) -> Self:
         """Of numbers of which so many steps were added up."""
-        mean, variance = moments.mean / step, moments.variance / step**2
+        mean, variance = moments.mean, moments.variance
+        if step != 1:
+            mean, variance = mean / step, variance / step**2
         if variance == 0:
             return cls(round(mean) if whole else float(mean))
         unit = 2.0 ** -min(max(power_of(variance) // 2, -1000), 1000)

@@ -162,6 +162,7 @@ class Memory:
 
         run_all(group, counts, advance)
         made = [block for block in blocks if block is not None]
+        blocks.clear()
         if moved:
             made, kept = _moved(plan, original, rows_of, made)
             profile.keep_distances(kept)
@@ -169,6 +170,8 @@ class Memory:
                 profiles[cell].add(plan, rows, original.part(plan, rows)[0], made[cell])
         for each in profiles:
             profile.merge(each)
+        # The profile has counted what records contribute to means, which takes as much as these.
+        made = [replace(block, shares=[]) for block in made]
         give_back_memory()
         self._released = original.released(plan, rows_of, made)
 
@@ -250,7 +253,7 @@ def draft_of(table: pa.Table, place: Place, origin: Origin) -> Iterator[ReadBack
     if place.path is not None:
         yield write_file(table, place.path, origin)
         return
-    with draft_in_database(table, place.address, origin, place.force) as back:
+    with draft_in_database(table, place.address, origin, place.force, place.certificate) as back:
         yield back
 
 
@@ -423,12 +426,12 @@ class _Original:
 
 def _seen(source: Opened, recipe: Recipe) -> pa.RecordBatch:
     """The columns that are looked at, and missing where the file says so."""
-    arrays = {}
+    arrays, protected = {}, {*recipe.quasi_identifiers}
     for name in grouped_columns(recipe):
         if name == recipe.weights:
             arrays[name] = source.looked_at(name)
         else:
-            known = name in recipe.quasi_identifiers
+            known = name in protected
             arrays[name] = source.without_codes(name) if known else source.frame.column(name)
     return pa.RecordBatch.from_arrays(list(arrays.values()), list(arrays))
 

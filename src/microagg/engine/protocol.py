@@ -32,7 +32,8 @@ class Place:
 
     address: what the release will be called: a path, a database URL or "-".
     path: the file or folder to write to; None for a database.
-    certificate, record: the files to write these to, where they stand beside the release.
+    certificate, record: the files to write these to, where there are any; what is in the first
+    when a table of a database takes its name goes into a table beside it.
     """
 
     address: str = field(repr=False)

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from microagg.kernels import announcing
 from microagg.kernels.turns import Turn
 
+# About what compiling one of the larger kernels takes, in seconds.
+_COMPILING = 1.0
 _PACKAGE = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^ *from (microagg[.\w]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
@@ -53,6 +55,33 @@ def _uncached(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
 def inner(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Compile a kernel that only kernels call: a way in from Python would take time to compile."""
     return kernel(function, no_cpython_wrapper=True, **options)
+
+
+_put_off: dict[Any, float] = {}
+
+
+def worth_compiling(compiled: Any, plain_seconds: float) -> bool:
+    """Whether to call a kernel now, or rather do the same without it, which takes so many seconds.
+
+    A kernel that is compiled, here or on disk, is called. One that is not is put off until work
+    without it would have taken as long as to compile it: so the detour never costs much more than
+    it saves, and few records never wait for the compiler.
+    """
+    stored: Any = getattr(compiled, "_cache", None)
+    if not hasattr(stored, "load_overload") or compiled.signatures:
+        return True
+    spent = _put_off.get(compiled, 0.0) + plain_seconds
+    if spent > _COMPILING or _is_stored(stored):
+        return True
+    _put_off[compiled] = spent
+    return False
+
+
+def _is_stored(stored: Any) -> bool:
+    try:
+        return bool(stored._cache_file._load_index())
+    except Exception:
+        return False
 
 
 def read_only(array: NDArray) -> NDArray:

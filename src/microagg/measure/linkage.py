@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
 from microagg.kernels.compiling import inner, kernel
-from microagg.kernels.trees.nearest import find_nearest
-from microagg.kernels.trees.planting import plant
+from microagg.kernels.trees.few import nearest_among
 from microagg.measure.statistics import Pair
 
 # Records and classes are counted in one go: the former below, the latter from this bit on.
@@ -78,9 +77,9 @@ def link(records: Records, advance: Advance = silent) -> Linkage:
         own += away * away
     within = np.full(asked.size, np.inf)
     np.minimum.at(within, kinds, own)
-    tree = plant(np.ascontiguousarray(released[firsts]), scales=scales)
+    points, queries = np.ascontiguousarray(released[firsts]), np.ascontiguousarray(original[asked])
     weights = np.bincount(labels) + (1 << _CLASS)
-    found = find_nearest(tree, np.ascontiguousarray(original[asked]), within, weights, advance)
+    found = nearest_among(points, scales, queries, within, weights, advance)
     # Classes are numbered as they appear, so the lowest number has the lowest row.
     rows = firsts[found.numbers[kinds]]
     among, ties = found.squares[kinds] == own, found.weights[kinds]

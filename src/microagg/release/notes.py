@@ -64,7 +64,8 @@ def notes_on(plan: Plan, profile: Profile, sample: pa.Table, origin: Origin) -> 
             notes.append(
                 f"In {count} of {dominance.groups} groups one {one} contributes more than "
                 f"{100 * share:g} % of the published {coding.name}, by its weight or its value, so "
-                "its own value can nearly be told; dominance refuses that, a larger k helps."
+                f"its own value can nearly be told; dominance={{{coding.name!r}: {share:g}}} "
+                "refuses that, a larger k helps."
             )
     if recipe.row_order == "kept":
         notes += _notes_on_order(recipe, sample, origin)
@@ -108,7 +109,7 @@ def public_notes(recipe: Recipe) -> tuple[str, ...]:
     if recipe.side_columns and not recipe.rounded:
         notes.append(
             f"{' and '.join(recipe.side_columns)} stays in the release as it is: weights and "
-            "wishes may tell who is who. Drop it as an identifier, or say weight_digits."
+            "wishes may tell who is who. Drop it as an identifier, or round it: weight_digits=2."
         )
     if not isinstance(recipe.refine, bool) or "time_limit" in recipe.options:
         notes.append(

@@ -8,17 +8,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from microagg.base.addresses import without_password
 from microagg.base.errors import OptionError
 from microagg.base.files import whole_paths
 from microagg.engine.protocol import Place
 from microagg.table.formats import check_writable, format_of
-from microagg.table.formats.database import Tables, refuse_replacing
+from microagg.table.formats.database import Tables, certificate_address, refuse_replacing
 from microagg.table.opening import STANDARD_STREAM, Origin
 
 
 def certificate_path(path: Path) -> Path:
     """Where the certificate of a release stands."""
     return path.with_name(path.name + ".certificate.json")
+
+
+def certificate_place(address: str, folder: bool = False) -> Path | str | None:
+    """Where the certificate of a release stands if nothing else is said, to be shown.
+
+    folder: the release is a folder of files. None of standard output.
+    """
+    if address == STANDARD_STREAM:
+        return None
+    if folder or format_of(address).is_file:
+        return certificate_path(Path(address))
+    return without_password(certificate_address(address))
 
 
 def record_path(path: Path) -> Path:
@@ -48,7 +61,8 @@ def open_place(
     origin: what the release was made from, which is never written over.
     force: replace what is there; folder: the release is a folder of files.
     has_record: a record for the owner stands beside it. certificate: where that goes, and the
-    record beside it; without, there are none of a database table or of standard output.
+    record beside it; without, a database table has its certificate in a table beside it and no
+    record, and standard output has neither.
 
     Otherwise nothing is left of it, and what had the name before still has it.
     """
@@ -80,8 +94,8 @@ def _drafts(
     """Drafts of a release, its certificate and its record; the release takes its name first and the
     certificate last, once all are on the disk.
 
-    together: certificate and record stand beside the release. None in a database, which has its own
-    way, and where there are no such files.
+    together: certificate and record stand beside the release. None for the table of a database,
+    which has its own way and takes its certificate along, and where there are no such files.
     """
     is_file = address != STANDARD_STREAM and (folder or format_of(address).is_file)
     statements = [(path, mode) for path, mode in zip(beside[::-1], (0o600, 0o666), strict=False)]
@@ -98,16 +112,24 @@ def _drafts(
                 (draft,) = drafts.enter_context(whole_paths(*released))
             elif address == STANDARD_STREAM:
                 draft = drafts.enter_context(_piped())
+            elif stated is None:
+                stated = drafts.enter_context(_room()) / "certificate.json"
         if folder and draft is not None:
             draft.mkdir()
         yield draft, stated, owned
 
 
 @contextmanager
+def _room() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="microagg-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
 def _piped() -> Iterator[Path]:
     """A file that goes to standard output."""
-    with tempfile.TemporaryDirectory(prefix="microagg-") as room:
-        path = Path(room) / "release.csv"
+    with _room() as room:
+        path = room / "release.csv"
         yield path
         with path.open("rb") as stream:
             shutil.copyfileobj(stream, sys.stdout.buffer)

@@ -20,6 +20,7 @@ from microagg.columns.summary import understood
 from microagg.kernels.shuffling import shuffled_order
 from microagg.release.output import certificate_path, record_path
 from microagg.table.checks import fingerprint
+from microagg.table.formats.database import Database, certificate_text
 from microagg.table.opening import Opened, check_columns
 
 
@@ -90,21 +91,24 @@ def paired_rows(
     after: Opened,
     key: str | None,
     record: Record | str | os.PathLike[str] | None,
+    stated: Sequence[dict[str, Any]] = (),
     setting: str = "record",
 ) -> NDArray[np.int64] | None:
     """For each released row its row in the original; None where rows are paired in order.
 
-    record: if none is given, that beside a release whose rows were shuffled. setting: what it was
-    given as. Of an earlier release, a row is -1 if nobody has its key.
+    record: if none is given, that beside a release whose rows were shuffled. stated: what stands
+    beside the release, see `beside`. setting: what the record was given as. Of an earlier release,
+    a row is -1 if nobody has its key.
     """
     if key is not None:
         if record is not None:
             raise OptionError(f"key and {setting} both say which record is which; give one of them")
         return _rows_by_key(before, after, key, all_there=setting == "record")
-    if record is None and _is_shuffled(after.origin.path):
-        assert after.origin.path is not None
-        record = record_path(after.origin.path)
-        if not record.exists():
+    if record is None and any(told.get("row_order") == "shuffled" for told in stated):
+        origin = after.origin
+        if origin.path is not None and origin.format.is_file:
+            record = record_path(origin.path)
+        if record is None or not record.exists():
             raise InputError(
                 f"the rows of {after.origin.name} were shuffled, so they cannot be paired in "
                 "order; name a key column that is in both (--key), or give the owner's record of "
@@ -128,18 +132,31 @@ def paired_rows(
     return None if secret is None else shuffled_order(secret, np.arange(before.frame.rows))
 
 
-def _is_shuffled(released: Path | None) -> bool:
-    """Whether what stands beside a release says that its rows were shuffled."""
-    return any(told.get("row_order") == "shuffled" for told in beside(released))
+def beside(released: Any) -> list[dict[str, Any]]:
+    """What record and certificate say that stand beside a release, as far as they can be read.
 
-
-def beside(released: Path | None) -> Iterator[dict[str, Any]]:
-    """What record and certificate say that stand beside a release, as far as they can be read."""
-    for path in () if released is None else (record_path(released), certificate_path(released)):
-        with suppress(OSError, ValueError, InputError):
-            told = json.loads(content_of(path))
+    released: whatever a release can be given as; a data frame has nothing beside it.
+    """
+    if not isinstance(released, str | os.PathLike):
+        return []
+    found = []
+    for text in _texts_beside(os.fspath(released)):
+        with suppress(ValueError):
+            told = json.loads(text)
             if isinstance(told, dict):
-                yield told
+                found.append(told)
+    return found
+
+
+def _texts_beside(address: str) -> Iterator[str | bytes]:
+    if Database().holds(address):
+        text = certificate_text(address)
+        if text is not None:
+            yield text
+        return
+    for path in (record_path(Path(address)), certificate_path(Path(address))):
+        with suppress(OSError, ValueError, InputError):
+            yield content_of(path)
 
 
 def _rows_by_key(
@@ -162,6 +179,11 @@ def _rows_by_key(
             "does not have"
         )
     return np.asarray(rows.fill_null(-1).to_numpy(), np.int64)
+
+
+def not_countable(name: str) -> InputError:
+    """What is wrong with a column of which nothing can be counted."""
+    return InputError(f"column {name!r} cannot be compared; leave it out of confidential")
 
 
 def _common_type(*types: pa.DataType) -> pa.DataType:

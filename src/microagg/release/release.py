@@ -173,13 +173,15 @@ class Release(Showing):
             standard output. The suffix says the format; a file of the input's format looks like it.
             Spark writes a folder of files, to a path that all machines share.
         force: replace what is there. The input itself is never replaced.
-        certificate: where the certificate goes, if not beside a file: that of a database table or
-            of standard output is written only there. The record goes beside it.
+        certificate: where the certificate goes, if not beside a file: that of standard output is
+            written only there. The record goes beside it.
 
         Rows are shuffled, unless the recipe keeps their order. Beside a file or folder,
         `<target>.certificate.json` says what was promised and found, to be published with it, and
         `<target>.record.json`, which only its owner may read, tells the order and what else others
-        must not know. A release that fails its check is not published: PromiseError.
+        must not know. A database table has its certificate in a table beside it,
+        `<table>_certificate`, and no record unless `certificate` says where. A release that fails
+        its check is not published: PromiseError.
         """
         with (
             open_place(
@@ -196,8 +198,9 @@ class Release(Showing):
                 recount = self._engine.recount(draft, self._wanted, advance)
             certified = self._certified(recount, recount.classes)
             certified.refuse_broken()
-            if place.certificate is not None and place.record is not None:
+            if place.certificate is not None:
                 certified.write(place.certificate)
+            if place.record is not None:
                 self._recorded(recount).write(place.record)
         self._recount = recount
         return certified

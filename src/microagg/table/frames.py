@@ -85,7 +85,7 @@ class Frame:
         try:
             # narwhals would copy a column that Arrow has at hand.
             arrow = self._frame.implementation.is_pyarrow()
-            array = (self._frame[name].to_native if arrow else self._frame[name].to_arrow)()
+            array = self._frame.to_native().column(name) if arrow else self._frame[name].to_arrow()
         except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
                 f"column {name!r} mixes values of different types or holds some that tables have "

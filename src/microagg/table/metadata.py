@@ -91,6 +91,8 @@ def only(said: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
 def changed(field: pa.Field, change: Callable[[pa.Field], pa.Field]) -> pa.Field:
     """A field after a change to it and to all fields inside of its type."""
     kind = field.type
+    if not pa.types.is_nested(kind):
+        return change(field)
     if pa.types.is_struct(kind):
         kind = pa.struct([changed(inner, change) for inner in kind])
     elif pa.types.is_map(kind):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_blocks
+from microagg.kernels.trees.few import FEW, lists_of_few
 from microagg.kernels.trees.measuring import least_of, measure_leaf
 from microagg.kernels.trees.planting import LEAF, NONE, plant
 
@@ -23,15 +24,19 @@ def nearest_lists(
     count: int,
     looks: int,
     advance: Callable[[float], None] = lambda _share: None,
+    few: int = FEW,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """For each of the rows `members`, `count` others of them that are near, the nearest first.
 
     Returns the members in the order of the tree, which keeps near ones together, and for each of
     them row numbers and squared distances. A search ends after `looks` leaves, so it is exact where
-    that suffices, and never takes long. Fewer than `count` + 1 members have shorter lists.
+    that suffices, and never takes long. Fewer than `count` + 1 members have shorter lists. No more
+    than `few` stay in the order they came in, and their lists are always exact.
     """
-    tree = plant(records, members)
     count = min(count, members.size - 1)
+    if members.size <= few:
+        return members, *lists_of_few(records, members, count, advance)
+    tree = plant(records, members)
     there = tree.rows != NONE
     entries = np.concatenate([[0], np.cumsum(there)])[::LEAF]
     lists = np.empty((members.size, count), np.int32)

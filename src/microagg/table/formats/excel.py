@@ -6,7 +6,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
@@ -29,6 +29,9 @@ _ERRORS = frozenset(
     ("#N/A", "#DIV/0!", "#NULL!", "#NUM!", "#NAME?", "#REF!", "#VALUE!", "#GETTING_DATA")
 )
 _ADVANCE_EVERY = 4096
+# Of a sheet, in which it says how large it is, if it does.
+_BEGINNING = 1 << 16
+_SIZE = re.compile(rb'<(?:\w+:)?dimension\s[^>]*ref="(?:[A-Z]+\d+:)?[A-Z]+(\d+)"')
 _STAMP = (1980, 1, 1, 0, 0, 0)
 _MOMENT = b"1980-01-01T00:00:00Z"
 _FIRST_YEAR = 1900
@@ -102,12 +105,12 @@ class Excel(Format):
         most: int | None = None,
     ) -> tuple[Loaded, int]:
         """A sheet, or about so many cells of it; and how many rows it says to have."""
-        openpyxl = require("openpyxl", "reading Excel files", "excel")
+        require("openpyxl", "reading Excel files", "excel")
         with warnings.catch_warnings():
             # Charts, drop-down lists and the like are not read; that is no news here.
             warnings.simplefilter("ignore")
             try:
-                workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
+                workbook = _workbook(path)
             except MemoryError:
                 raise
             except Exception:
@@ -118,8 +121,9 @@ class Excel(Format):
             try:
                 sheet = _sheet(workbook, reading.sheet, path)
                 what = f"{path}, sheet {sheet.title!r}"
-                expected = sheet.max_row or (0 if most is None else _count_rows(path, sheet))
-                rows, formats = _cells(sheet, what, advance, most)
+                with _whole(what):
+                    expected = _stated_rows(sheet) or (0 if most is None else _count_rows(sheet))
+                    rows, formats = _cells(sheet, advance, most, expected)
             finally:
                 workbook.close()
         names, columns = _columns(rows, what)
@@ -195,11 +199,56 @@ def _sheet(workbook: Any, wanted: str | None, path: Path) -> Any:
     return sheets[wanted]
 
 
-def _count_rows(path: Path, sheet: Any) -> int:
-    """How many rows a sheet has that does not say so, by the marks of their beginnings; 0 if that
-    cannot be told."""
-    inside, count, end = getattr(sheet, "_worksheet_path", ""), 0, b""
-    with suppress(KeyError), zipfile.ZipFile(path) as archive, archive.open(inside) as stream:
+def _workbook(path: Path) -> Any:
+    """A workbook to be read row by row, of which no sheet has been looked at yet.
+
+    openpyxl would go through every sheet that does not say how large it is, to learn just that.
+    """
+    from openpyxl.reader.excel import ExcelReader
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
+    class Sheet(ReadOnlyWorksheet):
+        def _get_size(self) -> None:
+            pass
+
+    class Reader(ExcelReader):
+        def read_worksheets(self) -> None:
+            for sheet, part in self.parser.find_sheets():
+                if part.target not in self.valid_files:
+                    continue
+                if "chartsheet" in part.Type:
+                    self.read_chartsheet(sheet, part)
+                    continue
+                cells = Sheet(self.wb, sheet.name, part.target, self.shared_strings)
+                self.wb._sheets.append(cells)
+
+    reader = Reader(path, read_only=True, data_only=True)
+    reader.read()
+    return reader.wb
+
+
+@contextmanager
+def _whole(what: str) -> Iterator[None]:
+    """Say of a sheet that cannot be read that it is damaged."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception:
+        raise InputError(f"{what} is damaged and cannot be read") from None
+
+
+def _stated_rows(sheet: Any) -> int:
+    """How many rows a sheet says to have, where it does; some programs write a wrong number."""
+    with sheet._get_source() as stream:
+        said = _SIZE.search(stream.read(_BEGINNING).partition(b"<sheetData")[0])
+    return int(said[1]) if said else 0
+
+
+def _count_rows(sheet: Any) -> int:
+    """How many rows a sheet has that does not say so, by the marks of their beginnings."""
+    count, end = 0, b""
+    with sheet._get_source() as stream:
         while block := stream.read(1 << 20):
             count += (end + block).count(b"<row")
             end = block[-3:]
@@ -207,35 +256,27 @@ def _count_rows(path: Path, sheet: Any) -> int:
 
 
 def _cells(
-    sheet: Any, what: str, advance: Advance, most: int | None
+    sheet: Any, advance: Advance, most: int | None, expected: int
 ) -> tuple[list[tuple], list[str]]:
     """All rows down to the last with a cell in it, and the formats of the first below the names.
 
-    most: how many cells are enough; all if None.
+    most: how many cells are enough; all if None. expected: how many rows there may be.
     """
-    expected = sheet.max_row or 0
-    # Some programs write a wrong size; then the rows themselves have to tell.
-    sheet.reset_dimensions()
     rows: list[tuple] = []
     last = 0
-    try:
-        for cells in sheet.iter_rows(values_only=True):
-            rows.append(cells)
-            # A row may claim any number, and all before it come as empty ones.
-            if len(rows) > _MOST_ROWS:
-                raise ValueError
-            if any(cell is not None and cell != "" for cell in cells):
-                last = len(rows)
-            if most is not None and len(rows) * len(cells) > most:
-                break
-            if len(rows) % _ADVANCE_EVERY == 0 and expected:
-                advance(min(1.0, len(rows) / expected))
-        first = next(sheet.iter_rows(min_row=2, max_row=2), ())
-        formats = [getattr(cell, "number_format", "General") or "General" for cell in first]
-    except MemoryError:
-        raise
-    except Exception:
-        raise InputError(f"{what} is damaged and cannot be read") from None
+    for cells in sheet.iter_rows(values_only=True):
+        rows.append(cells)
+        # A row may claim any number, and all before it come as empty ones.
+        if len(rows) > _MOST_ROWS:
+            raise ValueError
+        if any(cell is not None and cell != "" for cell in cells):
+            last = len(rows)
+        if most is not None and len(rows) * len(cells) > most:
+            break
+        if len(rows) % _ADVANCE_EVERY == 0 and expected:
+            advance(min(1.0, len(rows) / expected))
+    first = next(sheet.iter_rows(min_row=2, max_row=2), ())
+    formats = [getattr(cell, "number_format", "General") or "General" for cell in first]
     advance(1.0)
     return rows[:last], formats
 

@@ -104,7 +104,8 @@ class Arrow(Format):
                 break
         table = pa.Table.from_batches(batches, schema)
         share = table.num_rows / sum(file.rows for file in files)
-        return Head(Loaded(table, layout, ""), share, [name for name in names if name not in asked])
+        read = {*asked}
+        return Head(Loaded(table, layout, ""), share, [name for name in names if name not in read])
 
     def write(self, table: pa.Table, path: Path, layout: Layout | None) -> None:
         """Write the table so that reading it gives equal types and values.

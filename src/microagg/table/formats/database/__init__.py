@@ -1,8 +1,8 @@
 """Tables of SQLite and PostgreSQL databases."""
 
 import secrets
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.table.checks import cast_like, check_names, check_rows, fingerprint
 from microagg.table.formats.database.address import Address, quoted
+from microagg.table.formats.database.address import certificate_address as certificate_address
+from microagg.table.formats.database.aside import ask_aside
 from microagg.table.formats.database.postgresql import Postgresql
 from microagg.table.formats.database.sqlite import Sqlite
 from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
@@ -22,6 +24,8 @@ from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
 # database does not tell.
 Tables = frozenset[Any] | None
 NO_TABLES: Tables = frozenset()
+# The one column, with one row, of the table that holds a certificate.
+_CERTIFICATE = "certificate"
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,8 @@ class Database(Format):
         the digits in use, and types that only a database knows, such as json and uuid, become text.
         """
         place = Address.of(str(address))
-        with _asked(place, reading) as (base, query):
-            if reading.query is not None:
-                base.look(query)
-            table = base.ask(query)
-            tables = base.touched(by_query=reading.query is not None)
+        pieces, tables = ask_aside(_read, place, reading, seconds=reading.query_timeout or 0.0)
+        table = _driver(place).joined(pieces)
         named = "the answer" if reading.query is not None else f"table {place.table!r}"
         what = f"{named} of {place.shown}"
         check_names(table.column_names, what)
@@ -77,15 +78,12 @@ class Database(Format):
         if reading.query is not None:
             return None
         place = Address.of(address)
-        with _asked(place, reading) as (base, query):
-            width = base.ask(f"{query} LIMIT 1").num_columns
-            rows = base.about_rows()
-            enough = max(1000, most // (16 * max(1, width)))
-            if rows <= enough:
-                return None
-            table = base.ask(f"{query} LIMIT {enough}")
-            share = table.num_rows / max(rows, table.num_rows)
-            return Head(Loaded(table, base.touched(), ""), share)
+        seconds = reading.query_timeout or 0.0
+        pieces, (rows, tables) = ask_aside(_head, place, reading, most, seconds=seconds)
+        if not pieces:
+            return None
+        table = _driver(place).joined(pieces)
+        return Head(Loaded(table, tables, ""), table.num_rows / max(rows, table.num_rows))
 
     def layout_of_file(self, layout: Any) -> Any:
         """All of it: the names of tables."""
@@ -94,9 +92,8 @@ class Database(Format):
 
 def tables_read(address: str, reading: Reading) -> Tables:
     """The tables that an input would be read from, as far as they are known before it is."""
-    with _asked(Address.of(address), reading) as (base, query):
-        base.look(query)
-        return base.touched(by_query=reading.query is not None)
+    place = Address.of(address)
+    return ask_aside(_look, place, reading, seconds=reading.query_timeout or 0.0)[1]
 
 
 def refuse_replacing(address_text: str, tables: Tables, force: bool) -> None:
@@ -106,11 +103,29 @@ def refuse_replacing(address_text: str, tables: Tables, force: bool) -> None:
     if address.file is None or address.file.exists():
         with _connected(address, None) as base:
             _replaces(base, tables, force)
+            _replaces_certificate(base, tables, force)
+
+
+def certificate_text(address_text: str) -> str | None:
+    """What stands in the table of the certificate beside a table; None if there is none."""
+    address = Address.of(address_text)
+    if address.table is None:
+        return None
+    with suppress(InputError, OptionError), _connected(address.certificate, 0.0) as base:
+        if base.kind_of_table() == "table" and _is_certificate(base):
+            found = base.ask(f"SELECT * FROM {address.certificate.full_name} LIMIT 1")
+            text = found.column(0)[0].as_py() if found.num_rows else None
+            return text if isinstance(text, str) else None
+    return None
 
 
 @contextmanager
 def draft(
-    table: pa.Table, address_text: str, force: bool, tables: Tables = NO_TABLES
+    table: pa.Table,
+    address_text: str,
+    force: bool,
+    tables: Tables = NO_TABLES,
+    certificate: Path | None = None,
 ) -> Iterator[pa.Table]:
     """Write the table, give what was read back, and let it take its name when the block ends well.
 
@@ -118,8 +133,10 @@ def draft(
     back in their order, with the types of `table`; only then, and unless the block raises, does the
     new table take the name in the address. A table of that name is replaced with `force` only, and
     then loses its indexes, rights and constraints; one of `tables`, from which the input was read,
-    is never replaced. SQLite keeps NaN as NULL, decimals as floating numbers, booleans as 0 and 1,
-    and dates, moments and times as text; moments with a time zone are stored in UTC.
+    is never replaced. certificate: a file whose text, as it is when the block ends, goes into a
+    table beside in the same transaction. SQLite keeps NaN as NULL, decimals as
+    floating numbers, booleans as 0 and 1, and dates, moments and times as text; moments with a time
+    zone are stored in UTC.
     """
     address = Address.of(address_text)
     _check_table(address)
@@ -131,6 +148,7 @@ def draft(
     try:
         with _connected(address, None) as base:
             replacing = _replaces(base, tables, force)
+            beside = _replaces_certificate(base, tables, force)
             name = f"microagg_{secrets.token_hex(8)}"
             back = base.put(table, name)
             try:
@@ -139,6 +157,8 @@ def draft(
                 raise PromiseError(f"the written release cannot be read back: {failure}") from None
             yield back
             _take_name(base, name, replacing)
+            if certificate is not None:
+                _put_certificate(base.at_certificate(), certificate.read_text("utf-8"), beside)
             base.commit()
     except BaseException:
         if fresh and address.file is not None:
@@ -146,17 +166,48 @@ def draft(
         raise
 
 
+def _read(place: Address, reading: Reading) -> Generator[pa.RecordBatch, None, Tables]:
+    with _asked(place, reading) as (base, query):
+        if reading.query is not None:
+            base.look(query)
+        yield from base.pieces(query)
+        return base.touched(by_query=reading.query is not None)
+
+
+def _head(
+    place: Address, reading: Reading, most: int
+) -> Generator[pa.RecordBatch, None, tuple[int, Tables]]:
+    """No pieces at all of a table that is not large."""
+    with _asked(place, reading) as (base, query):
+        width = base.ask(f"{query} LIMIT 1").num_columns
+        rows = base.about_rows()
+        enough = max(1000, most // (16 * max(1, width)))
+        if rows > enough:
+            yield from base.pieces(f"{query} LIMIT {enough}")
+        return rows, base.touched()
+
+
+def _look(place: Address, reading: Reading) -> Generator[pa.RecordBatch, None, Tables]:
+    with _asked(place, reading) as (base, query):
+        base.look(query)
+        yield from ()
+        return base.touched(by_query=reading.query is not None)
+
+
+def _driver(address: Address) -> type[Sqlite | Postgresql]:
+    return Postgresql if address.file is None else Sqlite
+
+
 @contextmanager
-def _connected(address: Address, timeout: float | None) -> Iterator[Sqlite | Postgresql]:
-    """timeout: seconds for reading, 0 for any number; None is a connection to write."""
-    known = Postgresql if address.file is None else Sqlite
-    with closing(known(address, timeout)) as base:
+def _connected(address: Address, seconds: float | None) -> Iterator[Sqlite | Postgresql]:
+    """seconds: for reading, 0 for any number; None is a connection to write."""
+    with closing(_driver(address)(address, seconds)) as base:
         yield base
 
 
 @contextmanager
 def _asked(place: Address, reading: Reading) -> Iterator[tuple[Sqlite | Postgresql, str]]:
-    """A connection that only reads, and what to ask."""
+    """A connection that only reads, and what to ask; by a process that can be ended."""
     if reading.query is None:
         _check_table(place, ", or give a query")
     with _connected(place, reading.query_timeout or 0.0) as base:
@@ -179,8 +230,8 @@ def _replaces(base: Sqlite | Postgresql, tables: Tables, force: bool) -> bool:
     where = f"{address.table!r} of {address.shown}"
     if not force:
         raise OptionError(
-            f"{address.shown} already has a table {address.table!r}; choose another name, or "
-            "replace it with force"
+            f"{address.shown} already has a table {address.table!r}; say force (--force) to "
+            "replace it, or name another"
         )
     if old != "table":
         raise OptionError(f"{where} is a {old}, not a table")
@@ -195,6 +246,35 @@ def _replaces(base: Sqlite | Postgresql, tables: Tables, force: bool) -> bool:
         if tables & held:
             raise OptionError(f"{where} is the input, which is never written over; name another")
     return True
+
+
+def _replaces_certificate(base: Sqlite | Postgresql, tables: Tables, force: bool) -> bool:
+    """Whether a table has the name of the certificate now, which is one that may be replaced.
+
+    Nobody named it, so force does not reach a table that is something else.
+    """
+    beside = base.at_certificate()
+    if not _replaces(beside, tables, force):
+        return False
+    if not _is_certificate(beside):
+        address = beside.settled()
+        raise OptionError(
+            f"{address.table!r} of {address.shown} has the name that the certificate of the "
+            "release would have, but holds no certificate; name another table for the release"
+        )
+    return True
+
+
+def _is_certificate(base: Sqlite | Postgresql) -> bool:
+    answer = base.ask(f"SELECT * FROM {base.settled().full_name} LIMIT 0")
+    return answer.column_names == [_CERTIFICATE]
+
+
+def _put_certificate(base: Sqlite | Postgresql, text: str, replacing: bool) -> None:
+    name, table = f"microagg_{secrets.token_hex(8)}", pa.table({_CERTIFICATE: [text]})
+    if not base.put(table, name).equals(table):
+        raise PromiseError("the certificate cannot be read back, so nothing was published")
+    _take_name(base, name, replacing)
 
 
 def _take_name(base: Sqlite | Postgresql, name: str, replacing: bool) -> None:
