@@ -25,8 +25,9 @@ class Bound(Showing):
     sse: the bound, on z-scores unless standardize=False was asked for.
     information_loss: the bound as 100 * SSE / SST, in percent.
     kind: how it was proved: "exact" (the optimum itself), "cuts" (prices of the records and of
-        triples of them), "semidefinite" (multipliers of a matrix of all pairs), "columns" (prices
-        that no k records together find too high), "neighbours" (distances to the nearest records).
+        triples of them), "columns" (prices that no k records together find too high),
+        "semidefinite" (such prices from matrices of pairs), "neighbours" (from the distances to
+        the nearest records).
     optimal: it is the optimum (exact), or cannot be raised by better prices (columns, cuts).
     columns: how many groups of k were weighed.
     seconds: how long it took.
@@ -85,9 +86,10 @@ def lower_bound(
 
     Smoothed prices (see `Pool.balance`) get within a fraction of a percent in seconds for
     thousands of records and small k; linear programmes (HiGHS) then finish the job. What no prices
-    can close is closed by cuts for k up to 5 (see `cuts`). From k = 6 on pricing takes too long,
-    and a semidefinite relaxation (see `semidefinite`) is tried after it, where there is time for
-    some hundred steps.
+    can close is closed by cuts for k up to 5 (see `cuts`). From k = 6 on pricing takes too long if
+    prices are far from the best: those of a semidefinite relaxation (see `semidefinite`) are the
+    start, in half of the time at most. More than 5,000 records have these prices only, more than
+    100,000 those of their neighbours.
 
     One attribute, k = 1 and n < 2k are solved exactly.
     """

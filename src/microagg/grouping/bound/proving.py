@@ -14,7 +14,7 @@ from microagg.grouping.bound.cuts import LARGEST, Cutting
 from microagg.grouping.bound.near import Near, find_near, half_sums
 from microagg.grouping.bound.pool import Pool
 from microagg.grouping.bound.pricing import Priced, price, square_distances
-from microagg.grouping.bound.semidefinite import affordable, relax
+from microagg.grouping.bound.semidefinite import MOST_RELAXED, NEIGHBOURS, relax
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine.decompose import decompose
 from microagg.grouping.sequence.split import split_sorted
@@ -32,10 +32,15 @@ MOST_RECORDS = 5_000
 _EFFORT = 1_000
 _MOST_EFFORT = 30_000
 _SMALL_STEP = 0.02
-# Larger k are approached from smaller ones, for pricing gets dear with k; the share of the time
-# that this is given where there is another way.
+# Larger k are approached from a relaxation, in this share of the time at most, or from smaller k:
+# pricing gets dear with k, and the more so the farther prices are from the best.
 _EASY = 5
-_COLUMNS = 0.4
+_RELAXING = 0.5
+# How warm the smooth phase begins, relative to a mean group; from prices that are good already less
+# warm, and first all of them are raised so much, to see which sets are in the way.
+_WARM = 0.1
+_COOL = 0.003
+_RISES = (0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass
@@ -71,10 +76,10 @@ def prove(
 
     Waiting for the compiler does not count. `pricings` limits the work whatever the clock says: so
     many searches for sets that pay too much, dearer ones counted more. Up to `most_records` by
-    column generation, in O(n^2) memory; beyond, and before, by the distances to the nearest. With
-    `tight` relaxations tighter than the linear programme are tried in what time is left: cuts for
-    small k, a semidefinite one for large k, to which column generation leaves some of the time if
-    that is enough. Where they help, or the optimum is known at once, prices only sum to the bound.
+    column generation, in O(n^2) memory; before, by the distances to the nearest. With `tight` other
+    relaxations are solved, too: a semidefinite one for large k and beyond `most_records`, which
+    gives prices to start from, and cuts for small k in what time is left; where these help, or the
+    optimum is known at once, prices only sum to the bound.
     """
     n, d = records.shape
     if k == 1 or n < 2 * k or d == 1:
@@ -87,7 +92,9 @@ def prove(
         return spent < seconds
 
     cuts = tight and k <= LARGEST
-    near = find_near(records, 2 * k - 2 if cuts else k - 1, in_time)
+    relaxing = tight and (k > _EASY or n > most_records) and n <= MOST_RELAXED
+    wanted = NEIGHBOURS * k if relaxing else 2 * k - 2 if cuts else k - 1
+    near = find_near(records, min(n - 1, wanted), in_time)
     proof = _by_neighbours(half_sums(near, k))
     if not in_time():
         return proof
@@ -95,12 +102,15 @@ def prove(
         # Then every record has k - 1 equals, and groups of equals lose nothing.
         proof.optimal = True
         return proof
-    if n > most_records:
+    if relaxing:
+        share = _RELAXING if n <= most_records else 1.0
+        prices = relax(records, k, near, lambda: in_time() and _clock() - began < share * seconds)
+        if math.fsum(prices) > proof.total:
+            proof.prices, proof.kind = prices, "semidefinite"
+    if n > most_records or not in_time():
         return proof
     squares = square_distances(records)
-    relaxing = tight and k > _EASY and affordable(squares, seconds)
-    ascending = seconds * (_COLUMNS if relaxing else 1.0)
-    rungs = _rungs(k)
+    rungs = [k] if proof.kind == "semidefinite" else _rungs(k)
     for number, rung in enumerate(rungs):
         halves = half_sums(near, rung)
         proof = _climb(proof, halves)
@@ -113,27 +123,17 @@ def prove(
         target = math.inf if known is None else sse_of(records, known)
         ascent = _Ascent(records, near, squares, halves, rung, start, proof)
         ascent.pricings = pricings / len(rungs)
-        share = max(0.0, began + ascending - now) / (len(rungs) - number)
+        share = max(0.0, began + seconds - now) / (len(rungs) - number)
         ascent.run(target, now + share, in_time, last)
     proof = proof if rung == k else _climb(proof, half_sums(near, k))
     target = math.inf if labels is None else sse_of(records, labels) * (1.0 - _OPTIMAL)
     if cuts and proof.optimal:
         work = Cutting(records, near, squares, k, proof.prices, proof.sets, start, ascent.slack)
         work.run(target, in_time, lambda: began + seconds - _clock())
-        proof = _raised(proof, work.best.total, "cuts", work.optimal)
-    elif relaxing and not proof.optimal and in_time():
-        known = _start(records, k) if labels is None else labels
-        total = relax(squares, k, known, target, lambda: max(0.0, began + seconds - _clock()))
-        proof = _raised(proof, total, "semidefinite", False)
+        if work.best.total > proof.total:
+            rise = (work.best.total - proof.total) / n
+            proof = Proof(proof.prices + rise, proof.sets, "cuts", work.optimal)
     return proof
-
-
-def _raised(proof: Proof, total: float, kind: str, optimal: bool) -> Proof:
-    """The better one of a proof and another bound."""
-    if total <= proof.total:
-        return proof
-    prices = proof.prices + (total - proof.total) / len(proof.prices)
-    return Proof(prices, proof.sets, kind, optimal)
 
 
 def _by_neighbours(halves: NDArray[np.float64]) -> Proof:
@@ -160,6 +160,8 @@ def _climb(low: Proof, halves: NDArray[np.float64]) -> Proof:
     The subsets of s records of a group of l, weighted to cover each member once, cost
     l (s - 1) / (s (l - 1)) times its SSE. So prices may rise by the inverse of that.
     """
+    if low.sets.shape[1] == len(halves):
+        return low
     high, smaller, larger = _by_neighbours(halves), low.sets.shape[1], len(halves)
     rise = smaller * (larger - 1.0) / (larger * (smaller - 1.0))
     if low.kind == "columns" and low.total * rise > high.total:
@@ -192,7 +194,8 @@ class _Ascent:
         groups = np.split(order, np.cumsum(np.bincount(labels))[:-1])
         self.pool.add(np.concatenate([_stretches(group, k) for group in groups]))
         self.step = _HALF_WAY
-        self.effort = _EFFORT
+        self.good = proof.kind == "semidefinite"
+        self.effort = _MOST_EFFORT if self.good else _EFFORT
         self.pricings = math.inf
 
     def run(
@@ -202,13 +205,24 @@ class _Ascent:
         self.target = target * (1.0 - _OPTIMAL)
         self.deadline = deadline
         self.tell = tell
+        if self.good:
+            self.stretch()
         self.smooth()
         if to_the_end:
             self.finish()
         self.proof.sets = self.pool.sets
 
+    def stretch(self) -> None:
+        """Raise all prices alike, and take in the sets that are in the way."""
+        for rise in _RISES:
+            if self.open():
+                best = self.proof.prices
+                _, priced = self.approach(best + rise * np.abs(best))
+                self.pool.add(priced.sets)
+        self.step = _HALF_WAY
+
     def smooth(self) -> None:
-        temperature = self.proof.total * self.k / self.n / 10.0
+        temperature = self.proof.total * self.k / self.n * (_COOL if self.good else _WARM)
         while self.open():
             # From true prices there is only a way up: no set of the pool objects at the start.
             prices = self.proof.prices.copy()
