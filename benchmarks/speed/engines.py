@@ -37,7 +37,7 @@ import json, resource, sys, time
 source, target, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if limit:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-from microagg.kernels.compiling import seconds_compiling
+from microagg.kernels.announcing import seconds_compiling
 import microagg
 columns = [f"x{place}" for place in range(10)]
 begun = time.perf_counter()
@@ -102,7 +102,7 @@ def run(script: str, *arguments: Any) -> dict[str, Any]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         while process.poll() is None:
             peak = max(peak, resident(process.pid))
-            time.sleep(0.05)
+            time.sleep(0.2)
         said = process.stdout.read() if process.stdout else ""
     if process.returncode:
         sys.exit(f"a run failed with exit code {process.returncode}")

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import microagg
 from microagg.actions import example
+from microagg.base.errors import InputError, OptionError
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -150,3 +152,37 @@ def test_ids_that_records_share_are_told_from_those_they_own():
     assert "members keep their own values" in notes
     assert "as in a panel, say --entity person_id" in notes
     assert microagg.inspect(table[["pid", "age"]]).household is None
+
+
+def test_a_table_on_disk_is_looked_at_in_a_sample_and_counted_whole(tmp_path):
+    rng, n = np.random.default_rng(0), 140_000
+    table = pa.table(
+        {
+            "age": rng.integers(0, 60_000, n),
+            "city": np.array(["x", "y", "z"])[rng.integers(0, 3, n)],
+            "household_id": rng.integers(0, n // 3, n),
+        }
+    )
+    pq.write_table(table, tmp_path / "people.parquet")
+    asked = {"risk": True, "fraction": 0.1, "largest": 0}
+    here = microagg.inspect(tmp_path / "people.parquet", **asked)
+    there = microagg.inspect(tmp_path / "people.parquet", engine="disk", memory="1GB", **asked)
+    assert (there.rows, there.sampled, here.sampled) == (n, 1 << 17, None)
+    assert "in a sample of 131,072 of the 140,000 records" in there.notes[0]
+    assert there.unique == here.unique > 0
+    assert [column.role for column in there.columns] == [column.role for column in here.columns]
+    assert there.risk.household_expected == pytest.approx(here.risk.household_expected)
+    assert there.risk.figures == pytest.approx(here.risk.figures, rel=1e-12)
+    alone = microagg.inspect(tmp_path / "people.parquet", engine="disk")
+    assert alone.unique == here.unique
+    small = microagg.inspect(tmp_path / "people.parquet", engine="memory", risk=True, largest=0)
+    assert small.risk.violations == there.risk.violations
+
+
+def test_where_a_table_is_looked_at():
+    with pytest.raises(OptionError, match="measures the risk by the keys that you name"):
+        microagg.inspect("people.parquet", engine="spark")
+    with pytest.raises(InputError, match="a table that is in memory"):
+        microagg.inspect(pa.table({"a": [1]}), engine="disk")
+    with pytest.raises(OptionError, match="there is no engine"):
+        microagg.inspect(pa.table({"a": [1]}), engine="tape")

@@ -39,6 +39,8 @@ def reference():
 
 def test_the_figures_of_sdcmicro(reference):
     path, told = reference
+    # Whatever is told is compared here or below, or says what is compared.
+    assert set(told) == {"made_with", "households", "diversity"}
     told = told["households"]
     found = microagg.risk(
         path, told["key_variables"], weights=told["weight"], household=told["household"]
@@ -53,7 +55,12 @@ def test_the_figures_of_sdcmicro(reference):
     }
     for name, array in arrays.items():
         assert np.abs(array - np.array(told[name])).max() < 1e-9, name
+    settings = {"key_variables", "weight", "household"}
+    assert set(told) == {*arrays, *settings, "global", "suda_contribution_percent"}
     total = told["global"]
+    assert len(total) == 6
+    share = found.household_expected / found.rows
+    assert share == pytest.approx(total["hier_risk"], abs=1e-9)
     assert found.expected == pytest.approx(total["risk_ER"], abs=1e-9)
     assert found.expected_share == pytest.approx(total["risk"], abs=1e-9)
     assert found.household_expected == pytest.approx(total["hier_risk_ER"], abs=1e-9)
@@ -76,11 +83,24 @@ def test_the_diversity_of_sdcmicro(reference):
         confidential=told["confidential"],
         largest=0,
     )
-    assert found.expected == pytest.approx(told["global"]["risk_ER"], abs=1e-9)
+    assert told["global"] == pytest.approx(
+        {
+            "risk": found.expected_share,
+            "risk_ER": found.expected,
+            "risk_pct": found.figures["individual_risk"],
+        },
+        abs=1e-9,
+    )
+    figures = dict(told["per_record"])
+    # Of several columns together sdcMicro 5.8.1 names two figures, but works neither out: l is 1 at
+    # least, and these are 0.
+    for name in ("MultiEntropy_Ldiversity", "MultiRecursive_Ldiversity"):
+        assert set(figures.pop(name)) == {0}
     for name in told["confidential"]:
         for way in ("distinct", "entropy", "recursive"):
-            expected = np.array(told["per_record"][f"{name}_{way.capitalize()}_Ldiversity"])
+            expected = np.array(figures.pop(f"{name}_{way.capitalize()}_Ldiversity"))
             assert np.abs(getattr(found.diversity[name], way) - expected).max() < 1e-9
+    assert figures == {}
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -128,12 +148,45 @@ def test_no_value_in_whatever_words(tmp_path):
 
 def test_the_k_that_is_suggested():
     table = pa.table({"a": [1] * 4 + [2] * 12 + [3] * 20})
-    assert microagg.risk(table, ["a"]).suggested_k == 5
-    assert microagg.risk(table, ["a"], threshold=0.05).suggested_k == 13
-    assert microagg.risk(table, ["a"], threshold=0.3).suggested_k == 2
-    # Nobody shares anything, so nothing can be seen of what is enough.
+    for threshold, k in ((0.09, 12), (0.05, 20), (0.3, 4), (0.5, 2), (1e-9, 10**9)):
+        assert microagg.risk(table, ["a"], threshold=threshold).suggested_k == k
     unique = pa.table({"a": list(range(50))})
-    assert microagg.risk(unique, ["a"], threshold=0.09).suggested_k == 12
+    assert microagg.risk(unique, ["a"]).suggested_k == 12
+    # A record that stands for ten hides among these, but not one that stands for itself.
+    assert microagg.risk(table, ["a"], fraction=0.1).suggested_k == 2
+    assert microagg.risk(table, ["a"], fraction=0.1, threshold=0.01).suggested_k == 11
+    light = table.append_column("w", pa.array([1.0] * 4 + [10.0] * 32))
+    assert microagg.risk(light, ["a"], weights="w").suggested_k == 12
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.09])
+def test_with_the_k_suggested_no_risk_is_above_the_threshold(threshold):
+    table = pa.table({"a": [*range(1, 31), *range(1, 31), *[99] * 100]})
+    k = microagg.risk(table, ["a"], threshold=threshold).suggested_k
+    release = microagg.protect(table, k=k, quasi_identifiers=["a"], method="mdav")
+    assert microagg.risk(release.data, ["a"]).individual.max() <= threshold
+
+
+def test_how_the_unique_of_the_population_were_estimated():
+    sizes = [1] * 30 + [2] * 20 + [5] * 6
+    table = pa.table({"a": np.repeat(np.arange(len(sizes)), sizes)})
+    small = microagg.risk(table, ["a"], fraction=0.05).notes
+    assert small == (
+        "How many are unique in the population is estimated by Pitman's model (Hoshino 2001), as "
+        "the table is a tenth of it or less.",
+    )
+    large = microagg.risk(table, ["a"], fraction=0.5).notes
+    assert large == (
+        "How many are unique in the population is estimated as by Zayatz (1991), as the table is "
+        "more than a tenth of it.",
+    )
+    alone = microagg.risk(pa.table({"a": list(range(50))}), ["a"], fraction=0.05)
+    assert alone.notes == (
+        "All records are unique by the keys, so nothing tells how many are in the population: all "
+        "are taken to be.",
+    )
+    nobody = microagg.risk(pa.table({"a": [1, 1, 2, 2]}), ["a"], fraction=0.05)
+    assert nobody.notes == microagg.risk(table, ["a"]).notes == ()
 
 
 def test_what_is_shown_and_told():
@@ -170,17 +223,15 @@ def test_on_disk_a_small_table_is_its_own_sample(tmp_path):
         "\n".join(",".join("" if v is None else str(v) for v in row) for row in
                   [TABLE.keys(), *zip(*TABLE.values(), strict=True)]) + "\n"
     )  # fmt: skip
-    asked = {"weights": "weight", "confidential": ["illness"]}
+    asked = {"weights": "weight", "confidential": ["illness"], "household": "home"}
     here = microagg.risk(path, KEYS, **asked)
     there = microagg.risk(path, KEYS, engine="disk", **asked)
     assert there.to_dict() == here.to_dict()
-    for name in ("frequency", "population", "individual", "suda", "suda_dis"):
+    for name in ("frequency", "population", "individual", "household", "suda", "suda_dis"):
         assert getattr(there, name).tolist() == getattr(here, name).tolist()
-    with pytest.raises(OptionError, match="household needs all records"):
-        microagg.risk(path, KEYS, engine="disk", household="home")
 
 
-@pytest.mark.parametrize("settings", [{}, {"weights": "w"}, {"fraction": 0.1}])
+@pytest.mark.parametrize("settings", [{"weights": "w", "household": "h"}, {"fraction": 0.1}])
 def test_frequencies_on_disk_are_those_of_all_records(tmp_path, settings):
     rng, n = np.random.default_rng(0), 140_000
     table = pa.table(
@@ -189,6 +240,7 @@ def test_frequencies_on_disk_are_those_of_all_records(tmp_path, settings):
             "b": np.array(["x", "y", "z"])[rng.integers(0, 3, n)],
             "c": np.where(rng.random(n) < 0.01, np.nan, rng.integers(0, 40, n)),
             "w": rng.integers(1, 9, n) / 2,
+            "h": pa.array(rng.integers(0, n // 3, n), mask=rng.random(n) < 0.01),
         }
     )
     pq.write_table(table, tmp_path / "large.parquet")
@@ -213,16 +265,27 @@ def test_frequencies_on_disk_are_those_of_all_records(tmp_path, settings):
     rows = Sample()
     rows.add(table.select(["b"]), np.arange(n))
     chosen = rows.result()[1]
-    for name in ("frequency", "population", "individual"):
-        np.testing.assert_allclose(getattr(there, name), getattr(here, name)[chosen], rtol=1e-12)
+    for name in ("frequency", "population", "individual", "household"):
+        mine, theirs = getattr(there, name), getattr(here, name)
+        if theirs is not None:
+            np.testing.assert_allclose(mine, theirs[chosen], rtol=1e-12)
+        assert (mine is None) == (theirs is None)
+    assert (here.household_expected is None) == ("household" not in settings)
+    if here.household_expected is not None:
+        assert there.household_expected == pytest.approx(here.household_expected, rel=1e-12)
 
 
 def test_wildcards_on_disk_are_looked_at_in_a_sample(tmp_path):
     rng, n = np.random.default_rng(0), 140_000
-    pq.write_table(pa.table({"a": rng.integers(0, 3000, n)}), tmp_path / "large.parquet")
+    table = pa.table({"a": rng.integers(0, 3000, n), "h": rng.integers(0, 3000, n)})
+    pq.write_table(table, tmp_path / "large.parquet")
     found = microagg.risk(tmp_path / "large.parquet", ["a"], engine="disk", missing="wildcard")
     assert "All figures are of a sample of 131,072 of the 140,000 records" in found.notes[0]
     assert found.population.sum() > found.frequency.sum()
+    with pytest.raises(OptionError, match="household and wildcards together need all records"):
+        microagg.risk(
+            tmp_path / "large.parquet", ["a"], engine="disk", missing="wildcard", household="h"
+        )
 
 
 @pytest.mark.parametrize(

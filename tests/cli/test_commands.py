@@ -413,7 +413,10 @@ def test_inspect_measures_risk(tmp_path, monkeypatch):
     ask = ("inspect", "survey.csv", "--risk", "-q", "age,zip", "--fraction", "0.1")
     done = microagg(*ask, folder=tmp_path)
     assert done.code == 0, done.err
-    tables = done.out[done.out.index("Risk by age, zip") : done.out.index("With k = ")]
+    tables, notes = done.out[done.out.index("Risk by age, zip") :].split("Note: ", 1)
+    assert "Pitman" in notes
+    assert "With k = 2 or more, no record that is released has an individual risk above" in notes
+    assert "for somebody who knows who is there, that takes k = 12." in notes
     assert max(map(len, tables.splitlines())) <= 80
     for words in ("Expected re-identifications", "Unique in the population", "age, zip"):
         assert words in tables

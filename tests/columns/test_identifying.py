@@ -72,6 +72,24 @@ def test_columns_are_told_by_their_values():
     assert identifier_in(whole) == "Dutch BSN numbers"
 
 
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("telephone numbers", "537-062-{:04}"),
+        ("telephone numbers", "(537) 062-{:04}"),
+        ("telephone numbers", "680 {:03} 042"),
+        ("telephone numbers", "06 36 92 79 {:02}"),
+        ("social security numbers of the US", "447-70-{:04}"),
+        ("network addresses", "2001:db8::f6{:02}"),
+        ("network addresses", "50:59:fa:9e:9e:{:02}"),
+        ("coordinates of places", "46°13'{:02}\"N 2°33'36\"E"),
+        ("coordinates of places", "POINT(11.5{:03} 48.123)"),
+    ],
+)
+def test_in_other_ways_of_writing(name, form):
+    assert identifier_in(pa.array([form.format(i) for i in range(1, 41)])) == name
+
+
 def test_other_columns_are_not():
     rng = np.random.default_rng(0)
     n = 300
@@ -84,6 +102,11 @@ def test_other_columns_are_not():
         pa.array([f"{x:.4f}" for x in rng.normal(size=n)]),
         pa.array(rng.normal(size=n)),
         pa.array([f"word {i}" for i in range(n)]),
+        pa.array([f"{i // 60:02}:{i % 60:02}:17" for i in range(n)]),
+        pa.array([f"900-70-{i:04}" for i in range(n)]),
+        pa.array([f"{i:03}.456.789.123" for i in range(300, 300 + n)]),
+        pa.array([f"{i * 1000}-{i * 1000 + 999}" for i in range(n)]),
+        pa.array([f"{code:09}"[:5] + f"-{code:09}"[-4:] for code in rng.integers(0, 10**9, n)]),
         pa.nulls(20),
         pa.array([True, False] * 20),
     ]

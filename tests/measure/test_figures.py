@@ -94,3 +94,13 @@ def test_what_wants_two_columns_is_not_measured_of_one(tables):
         assert told[name] == "not measured: one numeric column"
     told = {figure.name: text for figure, text in shown(judge(Evidence(numbers=paired(X, R))))}
     assert not any("not measured" in text for text in told.values())
+
+
+def test_a_share_that_is_not_nothing_is_not_shown_as_nothing():
+    names = ("linkage", "class_linkage", "interval")
+    told = shown(dict(zip(names, (0.0, 0.004, 0.006), strict=True)))
+    assert {figure.name: text for figure, text in told} == {
+        "linkage": "0.00 %",
+        "class_linkage": "below 0.01 %",
+        "interval": "0.01 %",
+    }

@@ -152,13 +152,32 @@ def test_the_command_says_what_was_spent_when_writing_fails(tmp_path, survey, mo
 
     monkeypatch.setattr("microagg.private.outcome.write_json", full_the_second_time)
     book = ("--ledger", tmp_path / "ledger.json", "--dataset", "s1")
-    done = commands.microagg(*asked(survey, *book), folder=survey)
-    assert done.code == 2
-    assert done.out == ""
-    spent, sentence = done.err.splitlines()
-    assert spent == "microagg: epsilon 1 is spent on 's1': 1 in all, although this failed"
-    assert "No space" in sentence
-    assert [found.name for found in survey.iterdir()] == ["survey.csv"]
+    failed = "No space left on device: out.csv; although this failed, epsilon 1 is spent"
+    for more, spent in ((book, " on 's1': 1 in all"), ((), ", for noise was drawn")):
+        for as_json in ((), ("--json",)):
+            rehearsed.clear()
+            done = commands.microagg(*asked(survey, *more, *as_json), folder=survey)
+            assert done.code == 2
+            if as_json:
+                spent = spent.replace("1 in all", "2 in all")
+                said = {"error": f"{failed}{spent}", "exit": 2}
+                assert (json.loads(done.out), done.err) == (said, "")
+            else:
+                assert (done.out, done.err) == ("", f"microagg: {failed}{spent}\n")
+            assert [found.name for found in survey.iterdir()] == ["survey.csv"]
+    assert microagg.private.Ledger(tmp_path / "ledger.json").spent() == {"s1": 2.0}
+
+
+def test_a_study_spends_nothing_when_writing_fails(tmp_path, monkeypatch):
+    def fail(*_settings, **_named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("microagg.private.outcome.write_json", fail)
+    found = microagg.private.release(
+        {"age": [1.0, 2.0, 3.0]}, epsilon=1, bounds={"age": (0, 9)}, simulate=True
+    )
+    with pytest.raises(OSError, match=r"No space left on device: [^;]*$"):
+        found.write(tmp_path / "out.csv")
 
 
 def test_defaults_are_the_same_in_python_and_on_the_command_line():

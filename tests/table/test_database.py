@@ -1,12 +1,15 @@
 import datetime as dt
 import decimal
 import gc
+import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +23,8 @@ from microagg.base.reading import Reading
 from microagg.table.checks import cast_like, decoded, fingerprint
 from microagg.table.formats import format_of
 from microagg.table.formats.database import Address, Database, draft
+from microagg.table.formats.database.aside import ask_aside
+from microagg.table.formats.database.postgresql import with_patience
 from tests.databases import execute
 
 DATABASE = Database()
@@ -273,6 +278,101 @@ def test_an_answer_that_never_ends_does_not_fill_memory(base, what, monkeypatch)
         DATABASE.read(base, Reading(query=ENDLESS.format(what), query_timeout=120))
 
 
+# Within one value a driver looks at no clock.
+LONG_VALUES = {
+    "sqlite": "SELECT instr(zeroblob(20000000), zeroblob(9999999) || x'01') AS a",
+    "postgresql": "SELECT pg_sleep(600)::text AS a",
+}
+
+
+def test_one_value_that_takes_for_ever_is_given_up(base):
+    execute(base, "CREATE TABLE people (a int)")
+    query = LONG_VALUES[base.partition(":")[0]]
+    with pytest.raises(InputError, match=r"did not answer within 0\.5 seconds"):
+        DATABASE.read(base, Reading(query=query, query_timeout=0.5))
+
+
+def test_a_table_whose_values_take_for_ever_is_given_up(tmp_path):
+    """What a file of others says is worked out when it is read: views, and columns."""
+    base = f"sqlite:///{tmp_path / 'file.db'}"
+    execute(base, f"CREATE VIEW people AS {LONG_VALUES['sqlite']}")
+    for read in (DATABASE.read, lambda *given: DATABASE.head(*given, None, 10**6)):
+        with pytest.raises(InputError, match=r"did not answer within 0\.5 seconds"):
+            read(f"{base}#people", Reading(query_timeout=0.5))
+
+
+@pytest.mark.parametrize("value", ["zeroblob(900000000)", "zeroblob(9000000) FROM r"])
+def test_values_do_not_fill_memory(tmp_path, value, monkeypatch):
+    """Whether one is too large, or many that are read together."""
+    base = f"sqlite:///{tmp_path / 'file.db'}"
+    execute(base, "CREATE TABLE people (a int)")
+    monkeypatch.setattr("microagg.base.memory._free_memory", lambda: 10**6)
+    query = ENDLESS.format("1 AS b").replace("SELECT 1 AS b FROM r", f"SELECT {value} AS b")
+    with pytest.raises(InputError, match="is too large for memory"):
+        DATABASE.read(base, Reading(query=query, query_timeout=60))
+
+
+def test_a_server_that_says_nothing_is_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"postgresql://me@127.0.0.1:{mute.getsockname()[1]}/base#people"
+        with pytest.raises(InputError, match=r"did not answer within 0\.5 seconds"):
+            DATABASE.read(address, Reading(query_timeout=0.5))
+
+
+def test_a_server_that_says_nothing_is_given_up_when_it_is_written_to(monkeypatch):
+    monkeypatch.delenv("PGCONNECT_TIMEOUT", raising=False)
+    assert with_patience("postgresql://h/b") == "postgresql://h/b?connect_timeout=30"
+    assert with_patience("postgresql:///b?host=/x") == "postgresql:///b?host=/x&connect_timeout=30"
+    told = "postgresql://h/b?connect_timeout=2"
+    assert with_patience(told) == told
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        address = f"postgresql://me@127.0.0.1:{port}/base?connect_timeout=2#people"
+        with pytest.raises(InputError, match="cannot be opened; is it there"):
+            write(TABLE, address, nothing, force=False)
+
+
+def test_a_driver_that_dies_is_a_sentence():
+    place = Address.of("sqlite:///none.db")
+    with pytest.raises(InputError, match=r"the process that asked .* was ended; look whether"):
+        ask_aside(die, place)
+
+
+def die(_place):
+    yield pa.record_batch([pa.nulls(3)], ["a"])
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def test_nobody_asks_on_when_nobody_listens(tmp_path):
+    """However the process ends that has asked."""
+    base = f"sqlite:///{tmp_path / 'file.db'}"
+    execute(base, "CREATE TABLE people (a int)")
+    asking = [sys.executable, "-c", ASK, base, LONG_VALUES["sqlite"]]
+    with subprocess.Popen(asking, stdout=subprocess.PIPE) as process:
+        other = int(process.stdout.readline())
+        process.kill()
+    for _ in range(600):
+        if not Path(f"/proc/{other}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("it still asks")
+
+
+ASK = """
+import sys
+from microagg.base.reading import Reading
+from microagg.table.formats.database import Database, aside
+
+def start(*arguments, _start=aside.start, **options):
+    child = _start(*arguments, **options)
+    print(child.pid, flush=True)
+    return child
+
+aside.start = start
+Database().read(sys.argv[1], Reading(query=sys.argv[2], query_timeout=0))
+"""
+
+
 @pytest.mark.parametrize("seconds", [0, None, 1e9])
 def test_there_may_be_no_limit(base, seconds):
     execute(base, "CREATE TABLE people (a int)")
@@ -301,10 +401,10 @@ def test_an_interruption_is_one(base, what, interruptible):
 
 
 MUTATE = """
-import os, random, sys
+import os, random, signal, sys
+from contextlib import closing
 from microagg.base.errors import MicroaggError
-from microagg.base.reading import Reading
-from microagg.table.formats.database import Database, draft
+from microagg.table.formats.database import Address, Sqlite, draft
 import pyarrow as pa
 
 SAFE = pa.table({"a": [1]})
@@ -321,9 +421,11 @@ for number in range(tries):
     open(path, "wb").write(bad)
     child = os.fork()
     if child == 0:
+        signal.alarm(20)
         try:
             try:
-                Database().read(f"sqlite:///{path}#people", Reading(query_timeout=20))
+                with closing(Sqlite(Address.of(f"sqlite:///{path}#people"), 0.0)) as base:
+                    base.ask("SELECT * FROM people")
             finally:
                 with draft(SAFE, f"sqlite:///{path}#people", True):
                     pass
@@ -518,8 +620,9 @@ def test_addresses():
         assert not DATABASE.holds(text)
 
 
-def test_without_the_driver(monkeypatch):
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+def test_without_the_driver(monkeypatch, tmp_path):
+    (tmp_path / "adbc_driver_postgresql.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(OptionError) as missing:
         DATABASE.read("postgresql://host/base#a", Reading())
     assert str(missing.value) == (

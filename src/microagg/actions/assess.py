@@ -10,19 +10,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, MicroaggError, OptionError
-from microagg.base.progress import watch
+from microagg.base.progress import Advance, watch
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.base.record import Record
 from microagg.columns.coded import Coded
 from microagg.columns.secrets import ObservedSecret
+from microagg.engine.choosing import Where, memory_for_table
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.measure.anonymity import disclosure
 from microagg.measure.attacks.attack import Earlier
 from microagg.release.assessment import Asked, Assessment, measure
-from microagg.release.pairing import Tables, beside, paired_rows
+from microagg.release.pairing import Tables, beside, not_countable, paired_rows
+from microagg.release.pairing_in_parts import open_streams
 from microagg.table.classes import class_of, classes_by
 from microagg.table.opening import Opened, check_columns, open_table
+from microagg.table.streams import estimated_size
 
 
 def assess(
@@ -46,6 +49,8 @@ def assess(
     also: Any = None,
     also_record: Record | str | os.PathLike[str] | None = None,
     targets: Sequence[str] | None = None,
+    engine: str = "auto",
+    memory: int | str | None = None,
     progress: bool | None = None,
     reading: dict[str, Any] | None = None,
 ) -> Assessment:
@@ -67,6 +72,9 @@ def assess(
     recipe says how proximity centroids were made, the intruder knows it.
     targets: columns that models are to tell from all others that are judged or confidential,
     trained on the release and tested on the originals; see `Assessment.models`.
+    engine, memory: memory, disk, or auto: memory if both tables fit. On disk the classes of the
+    release and what they give away are counted on all records; everything else is of all records of
+    some classes, chosen by lot, and a note says how many.
     """
     stated = beside(released)
     told = _recipe(recipe, record, stated)
@@ -83,19 +91,34 @@ def assess(
     confidential, targets = _as_list(confidential or ()), _as_list(targets or ())
     named = [*_as_list(quasi_identifiers or ()), *confidential, *targets]
     named += [] if key is None else [key]
-    with watch("reading", progress) as advance:
-        before = open_table(original, settings, None, lambda share: advance(share / 2), named)
-        after = open_table(released, settings, None, lambda share: advance(0.5 + share / 2), named)
-    known = None if known is None else _some(known, "known")
     _once(confidential, "confidential")
     _once(targets, "targets")
-    tables = Tables(before, after, paired_rows(before, after, key, record, stated))
+    known = None if known is None else _some(known, "known")
+    streams = None
+    with watch("reading", progress) as advance:
+        if _on_disk(original, released, Where(engine=engine, memory=memory)):
+            if also is not None:
+                raise OptionError(
+                    "an earlier release is put beside one in memory only; leave out also, or say "
+                    "engine=memory"
+                )
+            streams = open_streams(
+                original, released, quasi_identifiers, settings, key, record, stated, advance
+            )
+            tables, rows = streams.tables, streams.rows
+        else:
+            tables = _opened(original, released, settings, named, key, record, stated, advance)
+            rows = tables.before.frame.rows, tables.after.frame.rows
+    before, after = tables.before, tables.after
     names = _judged_columns(tables, quasi_identifiers, key)
     for table in (before, after):
         check_columns([*names, *confidential, *targets], table.frame.names)
     kinds, orders = kinds or {}, orders or {}
     pairs = [tables.coded(name, kinds.get(name), orders.get(name)) for name in names]
     labels, counts = _counted(after, names, confidential)
+    classes = classes_by(labels)
+    if streams is not None:
+        classes, counts = streams.counted(names, confidential)
     asked = Asked(
         attacks=attacks,
         earlier=None if also is None else _earlier(tables, names, also, key, also_record, settings),
@@ -113,8 +136,8 @@ def assess(
     with watch("measuring", progress) as advance:
         assessment = measure(
             pairs,
-            rows_original=before.frame.rows,
-            rows_released=after.frame.rows,
+            rows_original=rows[0],
+            rows_released=rows[1],
             labels=labels,
             known=known,
             sd=sd,
@@ -124,9 +147,36 @@ def assess(
             alpha=alpha,
             asked=asked,
             advance=advance,
-            notes=(*before.notes, *after.notes),
+            notes=(*before.notes, *after.notes, *([] if streams is None else streams.notes)),
         )
-    return assessment.counted(classes_by(labels), counts)
+    return assessment.counted(classes, counts)
+
+
+def _on_disk(original: Any, released: Any, where: Where) -> bool:
+    """Whether both are looked at in parts."""
+    if where.engine == "spark":
+        raise OptionError("assess looks at tables in memory and on disk; say engine=disk")
+    if where.engine != "auto":
+        return where.engine == "disk"
+    paths = [each for each in (original, released) if isinstance(each, str | os.PathLike)]
+    needed = memory_for_table(sum(estimated_size(each) or 0 for each in paths))
+    return where.allowed is not None and needed > where.allowed
+
+
+def _opened(
+    original: Any,
+    released: Any,
+    reading: Reading,
+    named: Sequence[str],
+    key: str | None,
+    record: Record | str | os.PathLike[str] | None,
+    stated: Sequence[dict[str, Any]],
+    advance: Advance,
+) -> Tables:
+    """Both in memory, row beside row."""
+    before = open_table(original, reading, None, lambda share: advance(share / 2), named)
+    after = open_table(released, reading, None, lambda share: advance(0.5 + share / 2), named)
+    return Tables(before, after, paired_rows(before, after, key, record, stated))
 
 
 def _check_targets(
@@ -263,7 +313,7 @@ def _counted(
         observed.add(columns[name])
         secret = observed.secret(table.origin)
         if secret is None:
-            raise InputError(f"column {name!r} cannot be compared; leave it out of confidential")
+            raise not_countable(name)
         secrets.append(secret)
     counting = Counting(Wanted(tuple(secrets), tuple(map(disclosure, confidential))))
     return counting.whole(pa.table(columns), names), counting.found

@@ -8,29 +8,24 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import OptionError
-from microagg.base.progress import Advance, watch
+from microagg.base.progress import watch
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import encode
+from microagg.engine.alike import Coding, InParts, counted
 from microagg.engine.choosing import Where, choose_engine
-from microagg.engine.disk.engine import Disk
 from microagg.engine.survey import bad_weights
 from microagg.kernels.threads import run_each
-from microagg.measure.risk.exposing import KeyColumn
 from microagg.measure.risk.exposure import THRESHOLD, Exposure, Whole
-from microagg.measure.risk.frequencies import Frequencies
 from microagg.measure.risk.keys import MISSING, Keys
 from microagg.measure.risk.outcome import Risk
 from microagg.measure.risk.special_uniques import MOST_WORK, largest_size
-from microagg.measure.risk.tally import Tally, added
 from microagg.table.classes import codes_of
-from microagg.table.classes_in_parts import WholeClasses
 from microagg.table.frames import Frame
-from microagg.table.opening import Opened, Origin, check_columns, open_table
+from microagg.table.opening import Opened, check_columns, open_table
 
 
 def risk(
@@ -62,10 +57,9 @@ def risk(
     threshold: the risk of a record that is too high, between 0 and 1.
     largest: look for special uniques of up to so many columns; 0 for none. If not given, as many as
         a minute allows, and a note says how many.
-    engine, memory: as in `protect`. On disk frequencies are counted on all records, in parts, and
-        what follows from them; special uniques, diversity, wildcards and the arrays by record are
-        of a sample, whose size a note says. A table of Spark is judged by such a sample, which
-        `population` takes into account.
+    engine, memory: as in `protect`. On disk and on Spark frequencies are counted on all records, in
+        parts, and what follows from them; special uniques, diversity, wildcards and the arrays by
+        record are of a sample, whose size a note says.
     reading: how to read it, as in `Recipe.reading`.
 
     O(n) memory; O(n) time for each key, but for special uniques, see
@@ -83,25 +77,21 @@ def risk(
     )
     where = Where(engine=engine, memory=memory)
     if where.settled(table) != "memory":
-        return _of_sample(table, asked, where, Reading(**reading), progress)
+        return risk_in_parts(table, asked, where, Reading(**reading), progress)
     with watch("reading", progress) as advance:
         opened = open_table(table, Reading(**reading), asked.named, advance, asked.named)
     return asked.measure(opened, progress)
 
 
-def _of_sample(
+def risk_in_parts(
     table: Any, asked: "Asked", where: Where, reading: Reading, progress: bool | None
 ) -> Risk:
-    """The risk of a table that is not in memory, by a sample of its records."""
-    if asked.household is not None:
-        raise OptionError(
-            "household needs all records in one place, which only engine=memory has; leave it out, "
-            "or take that engine"
-        )
+    """The risk of a table that is not in memory: what adds up is counted on all records."""
+    more = [] if asked.household in (None, *asked.keys) else [asked.household]
     recipe = Recipe.from_settings(
         {
             "quasi_identifiers": asked.keys,
-            "confidential": asked.confidential,
+            "confidential": list(dict.fromkeys([*asked.confidential, *more])),
             "weights": asked.weights,
             "reading": reading.model_dump(),
         }
@@ -114,9 +104,18 @@ def _of_sample(
         sample, rows = survey.sample.result()
         source = Opened(Frame(sample), opened.origin, opened.sha256, list(opened.notes))
         whole = None
-        if isinstance(opened, Disk) and rows.size < survey.rows and asked.missing == "value":
+        if rows.size < survey.rows and asked.household is not None and asked.missing != "value":
+            raise OptionError(
+                "household and wildcards together need all records in one place, which only "
+                "engine=memory has; leave one of them out, or take that engine"
+            )
+        if rows.size < survey.rows and asked.missing == "value":
+            times = 1.0 / (asked.fraction or 1.0)
+            named = tuple(asked.keys), asked.weights, asked.household
+            coding = Coding(*named, times, opened.origin, rows)
+            assert isinstance(opened, InParts)
             with watch("counting all records", progress) as advance:
-                whole = counted_on_disk(opened, asked, rows, advance)
+                whole = counted(opened, coding, asked.threshold, advance)
         return asked.measure(source, progress, survey.rows, survey.weight, whole)
     finally:
         opened.close()
@@ -203,6 +202,7 @@ class Asked:
                 notes=(
                     *opened.notes,
                     *self._on_a_sample(exposure, rows, size),
+                    *_estimated(exposure),
                     *self._notes(size),
                 ),
             )
@@ -254,6 +254,13 @@ class Asked:
         )
 
 
+def _estimated(exposure: Exposure) -> Iterator[str]:
+    """How many of the population are unique is no count; say what it is."""
+    found = exposure.population_uniques
+    if found is not None and found.words:
+        yield found.words
+
+
 def once(names: Sequence[str], setting: str) -> list[str]:
     """Names, or one; refuse one that stands there twice."""
     names = [names] if isinstance(names, str) else list(names)
@@ -283,74 +290,3 @@ def _households(opened: Opened, name: str) -> NDArray[np.int64]:
     alone = np.flatnonzero(codes == MISSING)
     codes[alone] = codes.max(initial=0) + 1 + np.arange(alone.size)
     return codes
-
-
-# Beside the keys, which cannot be called so.
-_WEIGHT, _ROW = "\0weight", "\0row"
-
-
-def counted_on_disk(
-    engine: Disk, asked: Asked, sampled: NDArray[np.int64], advance: Advance
-) -> Whole:
-    """What all records add up to, and the frequencies of those sampled, by their row numbers.
-
-    A look at the table for all keys, and two for each: alone, and all others. Sums of weights may
-    differ from those of a table in memory in the last digits. Memory: that of `classes_in_parts`.
-    """
-    keys, origin = list(asked.keys), engine.origin
-    names = [*keys, *([] if asked.weights is None else [asked.weights])]
-    times = 1.0 / (asked.fraction or 1.0)
-    found = Frequencies(np.zeros(sampled.size, np.int64), np.zeros(sampled.size))
-    looks = 2 * len(keys) + 1
-
-    def coded(start: int, part: pa.RecordBatch) -> pa.RecordBatch:
-        columns = {name: _comparable(origin, name, part.column(name)) for name in keys}
-        if asked.weights is not None:
-            columns[_WEIGHT] = part.column(asked.weights).cast(pa.float64())
-        rows = np.arange(start, start + part.num_rows)
-        at = np.searchsorted(sampled, rows).clip(max=sampled.size - 1)
-        columns[_ROW] = pa.array(at, mask=sampled[at] != rows)
-        return pa.RecordBatch.from_pydict(columns)
-
-    def classes(by: Sequence[str], look: int, *more: str) -> Iterator[WholeClasses]:
-        values = [*([] if asked.weights is None else [_WEIGHT]), *more]
-        tell = lambda share: advance((look + share) / looks)  # noqa: E731
-        return engine.classes(names, coded, by, values, tell)
-
-    def population(part: WholeClasses) -> NDArray[np.float64]:
-        if asked.weights is None:
-            return part.sizes.astype(np.float64) * times
-        counts = 1 if part.weights is None else part.weights
-        weights = part.values[:, 0].copy().view(np.float64) * counts
-        return np.asarray(np.bincount(part.labels, weights, part.sizes.size), np.float64)
-
-    def tally(by: Sequence[str], look: int) -> Tally:
-        parts = classes(by, look)
-        return added([Tally.of(each.sizes, population(each), asked.threshold) for each in parts])
-
-    tallies = []
-    for part in classes(keys, 0, _ROW):
-        summed = population(part)
-        lines = np.flatnonzero(~part.missing[:, -1])
-        at, labels = part.values[lines, -1], part.labels[lines]
-        found.sample[at], found.population[at] = part.sizes[labels], summed[labels]
-        tallies.append(Tally.of(part.sizes, summed, asked.threshold))
-    whole, columns = added(tallies), []
-    for place, name in enumerate(keys):
-        others = [each for each in keys if each != name]
-        alone = tally([name], 2 * place + 1)
-        if others:
-            without = tally(others, 2 * place + 2)
-        else:
-            everybody = np.array([whole.rows]), np.array([whole.population])
-            without = Tally.of(*everybody, asked.threshold)
-        columns.append(KeyColumn.of(name, alone, without, None))
-    return Whole(whole, tuple(columns), found)
-
-
-def _comparable(origin: Origin, name: str, column: pa.Array) -> pa.Array:
-    """A key as it is compared: without a value where it is NaN, or a text or a code says so."""
-    column = origin.readable(origin.format.without_codes(column, name, origin.layout))
-    if pa.types.is_floating(column.type):
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return column

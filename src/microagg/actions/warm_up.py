@@ -18,6 +18,7 @@ import numpy as np
 from microagg.actions.demo import write_patients
 from microagg.actions.example import CONFIDENTIAL, QUASI_IDENTIFIERS
 from microagg.base.errors import MicroaggError
+from microagg.base.processes import start
 from microagg.base.progress import Advance, silent
 from microagg.kernels.announcing import announcement
 from microagg.kernels.threads import thread_count
@@ -71,9 +72,7 @@ def _rehearsing(
     helpers = []
     try:
         for part in parts:
-            words = [sys.executable, "-m", __name__, str(part), str(shares), which]
-            none = subprocess.DEVNULL
-            helpers.append(subprocess.Popen(words, stdin=none, stdout=output, stderr=none))
+            helpers.append(start(__name__, str(part), str(shares), which, stdout=output))
         yield helpers
     finally:
         for helper in helpers:
@@ -224,5 +223,6 @@ def rehearse(part: int, shares: int, which: str) -> None:
         print("done", flush=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """What a process beside another one does, by its arguments."""
     rehearse(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

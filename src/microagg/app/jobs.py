@@ -4,7 +4,6 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from microagg.base.errors import MicroaggError
+from microagg.base.processes import start
 
 # Seconds for which every page tells that a job came to nothing; its own page always does.
 _NEWS = 30.0
@@ -41,11 +41,10 @@ class Worker:
         """Have it ready before it is needed; what it needs takes a second or two to load."""
         with self._starting:
             if self._child is None or self._child.poll() is not None:
-                self._child = subprocess.Popen(
-                    [sys.executable, "-m", "microagg.app.worker"],
+                self._child = start(
+                    "microagg.app.worker",
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
                     env={**os.environ, "TMPDIR": str(self._scratch)},
                     start_new_session=True,
                 )

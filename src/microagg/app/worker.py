@@ -73,7 +73,3 @@ def _own_answers() -> IO[bytes]:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     return answers
-
-
-if __name__ == "__main__":
-    main()

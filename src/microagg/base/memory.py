@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from microagg.base.errors import InputError, OptionError
@@ -26,10 +27,7 @@ def addresses_left() -> int | None:
         import resource
     except ImportError:  # where there are no such limits
         return None
-    try:
-        pages = [int(each) for each in Path("/proc/self/statm").read_text().split()]
-    except (OSError, ValueError):
-        pages = [0] * 6
+    pages = _pages_used()
     left = [
         limit - used * resource.getpagesize()
         for limit, used in (
@@ -61,6 +59,32 @@ def live_within_limits() -> None:
     choose = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if choose is not None:
         choose(_M_ARENA_MAX, _HEAPS)
+
+
+def keep_within(more: int) -> None:
+    """This process gets so many bytes more and is then refused; nor does it make larger files.
+
+    Where there are no limits, nothing is kept.
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    used = _pages_used()[5] * resource.getpagesize()
+    for kind, most in ((resource.RLIMIT_DATA, used + more), (resource.RLIMIT_FSIZE, more)):
+        lower, upper = resource.getrlimit(kind)
+        limits = [each for each in (lower, upper) if each != resource.RLIM_INFINITY]
+        # Some systems know them by name only.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(kind, (min([most, *limits]), upper))
+
+
+def _pages_used() -> list[int]:
+    """Of all memory, and sixth of what is no file."""
+    try:
+        return [int(each) for each in Path("/proc/self/statm").read_text().split()]
+    except (OSError, ValueError):
+        return [0] * 6
 
 
 class Arriving:

@@ -62,6 +62,11 @@ def assess(
         list[str] | None,
         typer.Option(help="Columns that models are to tell, trained on release and originals."),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="Where both are looked at: memory or disk; auto is memory if they fit."),
+    ] = "auto",
+    memory: options.Memory = None,
     settings: dict[str, Any],
     quiet: options.Quiet = False,
     json: options.AsJson = False,
@@ -83,6 +88,8 @@ def assess(
         also=also,
         also_record=also_record,
         targets=_names(target),
+        engine=engine,
+        memory=memory,
         progress=False if quiet else None,
         **settings,
     )
@@ -144,7 +151,7 @@ def _show_confidential(found: dict[str, dict[str, Any]]) -> None:
         rows.append(
             (
                 name,
-                str(diversity["distinct"]["least"]),
+                f"{diversity['distinct']['least']:g}",
                 f"{diversity['entropy']['least']:.2f}",
                 f"{each['closeness']['largest']:.3f}",
                 f"{disclosed['percent']:.2f}",

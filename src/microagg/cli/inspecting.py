@@ -1,5 +1,6 @@
 """microagg inspect"""
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,6 +49,11 @@ def inspect(
         int | None,
         typer.Option(help="Look for special uniques of up to so many columns; 0 for none."),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="Where it is looked at: memory or disk; auto is memory if it fits."),
+    ] = "auto",
+    memory: options.Memory = None,
     settings: dict[str, Any],
     quiet: options.Quiet = False,
     json: options.AsJson = False,
@@ -66,6 +72,8 @@ def inspect(
         missing=missing,  # type: ignore[arg-type]
         threshold=threshold,
         largest=largest,
+        engine=engine,
+        memory=memory,
         progress=False if quiet else None,
         **reading,
     )
@@ -143,9 +151,18 @@ def _say_risk(risk: "microagg.Risk") -> None:
         )
     for note in risk.notes:
         say(options.noted(note))
-    say(
-        f"With k = {risk.suggested_k} or more, no record that others share its keys with has a "
-        f"risk above {risk.threshold:g}."
+    say(_suggested(risk))
+
+
+def _suggested(risk: "microagg.Risk") -> str:
+    """The k that is enough, by the individual risk and for somebody who knows who is there."""
+    k, certain = risk.suggested_k, math.ceil(1.0 / risk.threshold)
+    told = (
+        f"With k = {k} or more, no record that is released has an individual risk above "
+        f"{risk.threshold:g}"
+    )
+    return told + (
+        "." if k >= certain else f"; for somebody who knows who is there, that takes k = {certain}."
     )
 
 

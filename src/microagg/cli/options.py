@@ -44,6 +44,9 @@ RecipeFile = Annotated[
     str | None,
     typer.Option("--recipe", help="A TOML file with settings; options go before them."),
 ]
+Memory = Annotated[
+    str | None, typer.Option(help="How much memory may be used, such as 4GB; else what is free.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Say the result as JSON, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[

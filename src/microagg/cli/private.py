@@ -7,7 +7,7 @@ import typer
 
 from microagg.base import texts
 from microagg.base.addresses import without_password
-from microagg.base.errors import OptionError
+from microagg.base.errors import MicroaggError, OptionError
 from microagg.cli import options
 from microagg.cli.saying import say, say_json
 
@@ -114,9 +114,11 @@ def private(
         written = found.write(output, force=force, certificate=certificate)
         if report is not None:
             found.report(report)
-    except BaseException:
-        if book is not None and book.receipt is not None:
-            say(f"microagg: {book.receipt}, although this failed", aside=True)
+    except BaseException as end:
+        # Errors of ours say so themselves.
+        silent = not isinstance(end, MicroaggError)
+        if silent and book is not None and book.receipt is not None:
+            say(f"microagg: {book.receipt}, although this was stopped", aside=True)
         raise
     spent = None if book is None else book.receipt
     if json:

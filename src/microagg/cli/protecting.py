@@ -46,10 +46,7 @@ def protect(
             "spark; auto is memory if the table fits."
         ),
     ] = "auto",
-    memory: Annotated[
-        str | None,
-        typer.Option(help="How much memory may be used, such as 4GB; else what is free."),
-    ] = None,
+    memory: options.Memory = None,
     work: Annotated[
         Path | None,
         typer.Option(help="The folder that the disk engine works in; else beside the release."),

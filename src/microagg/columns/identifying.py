@@ -6,6 +6,7 @@ right, and hardly ten of them in a row.
 
 import re
 from collections.abc import Callable
+from ipaddress import ip_address
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,21 @@ def _matches(pattern: str) -> Callable[[str], bool]:
     return lambda text: whole.fullmatch(text) is not None
 
 
+# As written in North America and Spain, where the first digit is no 0.
+_GROUPED = re.compile(r"[2-9]\d{2}[-. ]\d{3}[-. ]\d{4}|[679]\d{2} \d{3} \d{3}", re.ASCII)
+_HARDWARE = re.compile(r"([0-9a-f]{2}[:-]){5}[0-9a-f]{2}", re.ASCII | re.IGNORECASE)
+
+
+def _is_network_address(text: str) -> bool:
+    try:
+        return bool(_HARDWARE.fullmatch(text) or ip_address(text))
+    except ValueError:
+        return False
+
+
 def _is_telephone(text: str) -> bool:
+    if _GROUPED.fullmatch(text):
+        return True
     if not re.fullmatch(r"[+(\d][\d ()./\-]{5,24}", text, re.ASCII):
         return False
     digits = len(re.sub(r"\D", "", text))
@@ -195,16 +210,22 @@ def _is_card(text: str) -> bool:
 
 
 _DEGREES = r"[+-]?\d{1,3}\.\d{3,}°?( ?[NSEW])?"
+_MINUTES = r"""\d{1,3}° ?\d{1,2}(\.\d+)?['\u2032] ?(\d{1,2}(\.\d+)?["\u2033] ?)?"""
 _KINDS = (
     Identifier("e-mail addresses", _matches(r"[^@\s]+@[^@\s]+\.[a-z]{2,}"), True),
     Identifier("UUIDs", _matches(r"\{?[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\}?"), True),
     Identifier("web addresses", _matches(r"(https?://|www\.)\S+"), True),
-    Identifier(
-        "network addresses", _matches(r"(\d{1,3}\.){3}\d{1,3}|([0-9a-f]{1,4}:){7}[0-9a-f]+"), True
-    ),
+    Identifier("network addresses", _is_network_address, True),
     Identifier(
         "coordinates of places",
-        _matches(rf"(POINT ?)?\(?{_DEGREES}[,;\s]\s*{_DEGREES}\)?"),
+        _matches(
+            rf"(POINT ?)?\(?{_DEGREES}[,;\s]\s*{_DEGREES}\)?|{_MINUTES}[NS][,;\s]*{_MINUTES}[EW]"
+        ),
+        True,
+    ),
+    Identifier(
+        "social security numbers of the US",
+        _matches(r"(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}"),
         True,
     ),
     Identifier("IBANs", _is_iban),

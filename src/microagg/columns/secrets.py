@@ -263,15 +263,18 @@ def counted_at_once(secret: Secret, entries: pa.Array) -> tuple[AmongAll, NDArra
 
 @dataclass(frozen=True)
 class Room:
-    """Where whole numbers are held: more than so many in a file that nobody sees, if a folder may
-    hold it, and in memory otherwise."""
+    """Where whole numbers are held: in a file that nobody sees, if a folder may hold it, and in
+    memory otherwise.
+
+    most: so many are worked on at a time; what is held has a file from a quarter of that on.
+    """
 
     folder: Path | None = None
     most: int = 1 << 22
 
     def __call__(self, size: int) -> NDArray[np.int64]:
         """An array of so many."""
-        if self.folder is None or size <= self.most:
+        if self.folder is None or 4 * size <= self.most:
             return np.empty(size, np.int64)
         with tempfile.TemporaryFile(dir=self.folder) as file:
             return np.memmap(file, np.int64, "w+", shape=(size,))
@@ -327,8 +330,9 @@ class SeenValues:
             self._counts[numbers] += counts
             return
         self._waiting.append((values.to_numpy(), counts))
+        waiting = sum(words.size for words, _ in self._waiting)
         # Not each time: a part may have few of many values.
-        if sum(words.size for words, _ in self._waiting) > self._words.size:
+        if waiting > self._words.size or self._is_full(waiting + self._words.size):
             self._settle()
 
     def coded(self, entries: pa.Array) -> NDArray[np.int64]:
@@ -363,12 +367,16 @@ class SeenValues:
             ranks[missing] = 0
         return ranks
 
+    def _is_full(self, size: int) -> bool:
+        return self._room.folder is not None and size > self._room.most
+
     def _settle(self) -> None:
         if self._waiting:
             words, counts = zip((self._words, self._counts), *self._waiting, strict=True)
             self._waiting = []
             self._words, self._counts = summed_by(np.concatenate(words), np.concatenate(counts))
-        if self._room.folder is not None and self._words.size > self._room.most:
+        # Where half the room is left for what is new, it is not soon full again.
+        if self._is_full(2 * self._words.size):
             held = self._room(self._words.size), self._room(self._words.size)
             held[0][:], held[1][:] = self._words, self._counts
             self._full.append(held)

@@ -115,13 +115,18 @@ def choose_engine(
     from microagg.engine.disk.engine import Disk
 
     if not isinstance(table, str | os.PathLike):
-        raise InputError(
-            "a table that is in memory is protected there: leave out engine=disk, or give the path "
-            "of a file"
-        )
+        raise in_memory_already()
     stream = open_stream(table, reading, typed=typed, advance=advance)
     work = None if where.work is None else Path(where.work)
     return Disk(stream, recipe, work, resume=where.resume, allowed=where.allowed)
+
+
+def in_memory_already() -> InputError:
+    """What is wrong with a frame where the disk is asked for."""
+    return InputError(
+        "a table that is in memory is protected there: leave out engine=disk, or give the path "
+        "of a file"
+    )
 
 
 def _refuse_beyond_limits(table: Any, chosen: str) -> None:

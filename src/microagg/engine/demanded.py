@@ -6,6 +6,7 @@ those of the whole release, wherever it is grouped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +26,10 @@ from microagg.grouping.demands.demand import (
     Dominance,
     Entropy,
     Recursive,
+    Scales,
     Similar,
     Span,
+    places,
 )
 from microagg.measure.anonymity import AmongAll, WithinClasses
 from microagg.measure.exposure import Exposure
@@ -66,6 +69,21 @@ class Values:
         place = self.recipe.demanded.index(name)
         return self.secrets[place], self.among_all[place]
 
+    @cached_property
+    def scales(self) -> Scales:
+        """All values as kernels read them, for every cell: one that stands alone is not copied."""
+        by_shares = {name: self.of(name)[1] for name in self.recipe.closeness}
+        by_numbers = {name: self.of(name)[1] for name in self.numeric}
+        return Scales(
+            places({name: each.counts.size for name, each in by_shares.items()}),
+            _in_line([each.up_to for each in by_shares.values()], self.among_all),
+            _in_line([each.summed[:-1] for each in by_shares.values()], self.among_all),
+            places({name: each.counts.size for name, each in by_numbers.items()}),
+            _in_line(
+                [each.numbers.view(np.int64) for each in by_numbers.values()], self.among_all
+            ).view(np.float64),
+        )
+
     def ranks(self, part: pa.RecordBatch | pa.Table, stays: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The ranks of some records in each column, (n, columns); 0 for those that do not stay."""
         found = np.zeros((part.num_rows, len(self.seen)), np.int64)
@@ -101,7 +119,7 @@ class Values:
                 secret.name,
                 np.ascontiguousarray(ranks[:, place]),
                 self.among_all[place].counts,
-                self.among_all[place].numbers if secret.name in self.numeric else None,
+                scales=self.scales,
             )
             for place, secret in enumerate(self.secrets)
         }
@@ -179,6 +197,17 @@ def demanded_secrets(recipe: Recipe, secrets: Sequence[Secret]) -> tuple[Secret,
                 "numbers; say how many different values instead, such as 3"
             )
     return tuple(known[name] for name in recipe.demanded)
+
+
+def _in_line(lines: Sequence[NDArray[np.int64]], among_all: Sequence[AmongAll]) -> NDArray:
+    """Lines one after the other, where there is room for them."""
+    if len(lines) == 1:
+        return np.asarray(lines[0])
+    sizes = [line.size for line in lines]
+    room = among_all[0].room(sum(sizes)) if lines else np.empty(0, np.int64)
+    for line, end in zip(lines, np.cumsum(sizes).tolist(), strict=True):
+        room[end - line.size : end] = line
+    return np.asarray(room)
 
 
 def _demand(demand: Diversity | Closeness, column: Confidential, secret: Secret) -> Demand:

@@ -162,6 +162,7 @@ class Memory:
 
         run_all(group, counts, advance)
         made = [block for block in blocks if block is not None]
+        blocks.clear()
         if moved:
             made, kept = _moved(plan, original, rows_of, made)
             profile.keep_distances(kept)
@@ -169,6 +170,8 @@ class Memory:
                 profiles[cell].add(plan, rows, original.part(plan, rows)[0], made[cell])
         for each in profiles:
             profile.merge(each)
+        # The profile has counted what records contribute to means, which takes as much as these.
+        made = [replace(block, shares=[]) for block in made]
         give_back_memory()
         self._released = original.released(plan, rows_of, made)
 

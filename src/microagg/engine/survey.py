@@ -1,6 +1,7 @@
 """One look at every row of a table, in parts: all that a plan is made from."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from microagg.columns.households import Households, household_codes
 from microagg.columns.secrets import ObservedSecret, Secret, Stays
 from microagg.engine.sample import SAMPLED, Sample
 from microagg.engine.strata import ObservedStrata, without_levels
+from microagg.kernels.threads import run_each
 from microagg.table.frames import in_one_piece
 from microagg.table.opening import Origin
 
@@ -75,8 +77,7 @@ class Survey:
         """
         self.rows += part.num_rows
         self.units += part.num_rows if units is None else units.size
-        for column in self.columns:
-            column.add(part.column(column.name))
+        run_each([partial(column.add, part.column(column.name)) for column in self.columns])
         table = pa.Table.from_batches([part])
         codes = households_of(self.recipe, part, self.origin)
         if self.households is not None and codes is not None:

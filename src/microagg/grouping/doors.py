@@ -11,7 +11,7 @@ from microagg.base.errors import InputError, OptionError
 from microagg.base.groups import Partition
 from microagg.base.progress import Advance, silent, watch
 from microagg.grouping.demands.book import Book
-from microagg.grouping.demands.keeping import keep_demands
+from microagg.grouping.demands.keeping import Coarser, keep_demands
 from microagg.grouping.divide.blocks import group_block
 from microagg.grouping.method import Groups, Mixed, Task
 from microagg.grouping.methods import Resolved, resolve
@@ -75,7 +75,7 @@ def partition_points(
     orders: lines that methods put these points in, kept from one k to the next.
     mixed: what the records lose, where that is not their squared distance from the mean.
     demands: what groups are to keep beyond k: those of a method are repaired, and those of a search
-        searched on, by distance alone. All points together keep it.
+        searched on; by distance, and of several the best by `mixed`. All points together keep it.
     before: is told the groups by k alone.
     """
     job = _Job(points, standardize=False, integer=False)
@@ -98,9 +98,26 @@ def partition_points(
         demands,
         seed=seed,
         search=budget if searches else None,
+        coarser=_coarser(chosen, seed),
+        mixed=mixed,
         advance=lambda share: advance(0.5 + 0.5 * share),
     )
     return Partition(labels, k, found.method)
+
+
+def _coarser(chosen: Resolved, seed: int) -> Coarser | None:
+    """Larger groups by the same method, or by that which a search starts from; None for methods
+    that look at demands themselves."""
+    if chosen.method.needs:
+        return None
+
+    def group(points: NDArray[np.float64], size: int, mixed: Mixed | None) -> NDArray[np.int64]:
+        job, how = _Job(points, standardize=False, integer=False), chosen
+        if "start" in chosen.options:
+            how = resolve(chosen.options["start"], {}, job.n, job.d, size)
+        return job.run(how, size, seed, silent, False, mixed).labels
+
+    return group
 
 
 def partition_many(

@@ -373,7 +373,7 @@ def shown(
 
 def _text(value: float, unit: str) -> str:
     if unit == "percent":
-        return f"{value:.2f} %"
+        return "below 0.01 %" if 0.0 < value < 0.005 else f"{value:.2f} %"
     if isinstance(value, int) or abs(value) >= 999.5:
         return f"{value:.0f}"
     return f"{value:.3g}"

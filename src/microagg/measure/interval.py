@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from microagg.base.arrays import as_numbers
 from microagg.base.errors import InputError, OptionError
 from microagg.kernels.threads import run_each
-from microagg.measure.statistics import ByColumn, Pair
+from microagg.measure.statistics import ByColumn, Pair, runs_of
 
 # In percent of a deviation, if nobody says otherwise.
 TOO_CLOSE = 5.0
@@ -43,8 +43,8 @@ def interval_disclosure(
     def judge(a: int) -> None:
         line, twin = pair.original[a], pair.released[a]
         if basis == "rank":
-            ascending = np.sort(line)
-            line, twin = _ranks(line, ascending), _ranks(twin, ascending)
+            before, after = (lines[a] for lines in pair.ascending)
+            line, twin = _ranks(line, before, before), _ranks(twin, after, before)
             reach = 2.0 * share * pair.n
         else:
             unit = pair.deviations[a] if basis == "deviation" else line.max() - line.min()
@@ -57,13 +57,20 @@ def interval_disclosure(
     return pair.by_column(shares)
 
 
-def _ranks(values: NDArray, ascending: NDArray) -> NDArray[np.int64]:
-    """Twice the rank, the middle one of equals: how many are less, plus less or equal."""
-    # In order they are looked up where the last one was.
-    order = np.argsort(values)
-    ordered, ranks = values[order], np.empty(values.size, np.int64)
-    below, up_to = (np.searchsorted(ascending, ordered, side) for side in ("left", "right"))
-    ranks[order] = below + up_to
+def _ranks(values: NDArray, ordered: NDArray, ascending: NDArray) -> NDArray[np.int64]:
+    """Twice the rank, the middle one of equals: how many are less, plus less or equal.
+
+    ordered: the same values in order; ascending: those among which they are ranked.
+    """
+    ranks, begins = np.empty(values.size, np.int64), runs_of(ordered)
+    ends = np.append(begins[1:], ordered.size)
+    # Each value once, in order: they are looked up where the last one was.
+    below, up_to = begins, ends
+    if ordered is not ascending:
+        below, up_to = (
+            np.searchsorted(ascending, ordered[begins], side) for side in ("left", "right")
+        )
+    ranks[np.argsort(values)] = np.repeat(below + up_to, ends - begins)
     return ranks
 
 

@@ -52,7 +52,7 @@ def probabilistic_loss(pair: Pair) -> ProbabilisticLoss:
     means, covariances, twins = pair.moments
     squares = np.square(pair.scores[0])
     fourth = squares @ squares.T / n
-    quantiles = [_shares_apart(line, twin) for line, twin, _ in pair.lines()]
+    quantiles = [_shares_apart(*lines) for lines in zip(*pair.ascending, strict=True)]
     single = (
         _cost(np.array(quantiles), QUANTILES * (1.0 - QUANTILES), n),
         _cost(means, np.diag(covariances), n),
@@ -76,12 +76,14 @@ def probabilistic_loss(pair: Pair) -> ProbabilisticLoss:
     return ProbabilisticLoss(float(np.mean(single + double)), *single, *double)
 
 
-def _shares_apart(line: NDArray[np.float64], twin: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far, in shares of the originals, the released quantiles are from where they should be."""
-    ascending = np.sort(line)
-    found = quantiles_of(twin)
-    below = np.searchsorted(ascending, found, side="left") / line.size
-    upto = np.searchsorted(ascending, found, side="right") / line.size
+def _shares_apart(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far, in shares of the originals, the released quantiles are from where they should be.
+
+    Both in ascending order.
+    """
+    found = quantiles_of(after)
+    below = np.searchsorted(before, found, side="left") / before.size
+    upto = np.searchsorted(before, found, side="right") / before.size
     return np.maximum(0.0, np.maximum(below - QUANTILES, QUANTILES - upto))
 
 

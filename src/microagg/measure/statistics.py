@@ -8,13 +8,14 @@ count as unchanged where there is one figure for each column.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from microagg.base.arrays import as_records
 from microagg.base.errors import InputError
+from microagg.kernels.threads import run_each
 
 QUANTILES = np.arange(1, 20) / 20.0
 # Within these powers of two no square of a scaled difference overflows or vanishes.
@@ -51,6 +52,17 @@ class Pair:
         means = twins.mean(axis=1) if len(twins) else np.empty(0)
         centred = twins - means[:, np.newaxis]
         return means, scores @ scores.T / self.n, centred @ centred.T / self.n
+
+    @cached_property
+    def ascending(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Original and released values, each line in ascending order."""
+        lines = np.empty_like(self.original), np.empty_like(self.released)
+
+        def sort(side: int, a: int) -> None:
+            lines[side][a] = np.sort((self.original, self.released)[side][a])
+
+        run_each([partial(sort, side, a) for side in (0, 1) for a in range(self.columns.size)])
+        return lines
 
     def lines(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], float]]:
         """Original values, released values and deviation, column by column."""
@@ -171,7 +183,7 @@ def changes(pair: Pair) -> Changes:
     means, covariances, released_covariances = pair.moments
     quantiles = [
         100.0 * float(np.abs(quantiles_of(twin) - quantiles_of(line)).mean()) / deviation
-        for line, twin, deviation in pair.lines()
+        for line, twin, deviation in zip(*pair.ascending, pair.deviations, strict=True)
     ]
     totals = [
         100.0 * float((twin - line).sum()) / float(np.abs(line).sum())
@@ -196,12 +208,20 @@ def kolmogorov_smirnov(pair: Pair) -> ByColumn:
     that vary. 0 is the same distribution, 100 two that do not meet; lower is better. O(n d log n)
     time.
     """
-    distances = []
-    for line, twin, _ in pair.lines():
-        before, after = np.sort(line), np.sort(twin)
-        every = np.concatenate([before, after])
-        apart = np.searchsorted(before, every, "right") - np.searchsorted(after, every, "right")
-        distances.append(100.0 * float(np.abs(apart).max()) / pair.n)
+    distances = np.empty(pair.columns.size)
+
+    def compare(a: int) -> None:
+        before, after = (lines[a] for lines in pair.ascending)
+        # Between two released values only the other share grows: it is farthest at one of them, or
+        # just before.
+        begins = runs_of(after)
+        values = after[begins]
+        below = np.searchsorted(before, values) - begins
+        up_to = np.searchsorted(before, values, "right") - np.append(begins[1:], after.size)
+        apart = max(int(np.abs(below).max()), int(np.abs(up_to).max()))
+        distances[a] = 100.0 * apart / pair.n
+
+    run_each([partial(compare, a) for a in range(pair.columns.size)])
     return pair.by_column(distances)
 
 
@@ -228,11 +248,15 @@ def correlations_of(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(correlations, -1.0, 1.0)
 
 
-def quantiles_of(line: NDArray[np.float64]) -> NDArray[np.float64]:
+def quantiles_of(ascending: NDArray[np.float64]) -> NDArray[np.float64]:
     """The 5, 10, ... 95 percent quantiles: the least value that so many do not exceed."""
     # Whole numbers decide, lest 0.15 * 20 be more than 3.
-    places = -(-np.arange(1, 20) * line.size // 20) - 1
-    return np.partition(line, np.unique(places))[places]
+    return ascending[-(-np.arange(1, 20) * ascending.size // 20) - 1]
+
+
+def runs_of(ascending: NDArray) -> NDArray[np.int64]:
+    """Where each different value begins."""
+    return np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
 
 
 def _mean(figures: Sequence[float] | NDArray) -> float:

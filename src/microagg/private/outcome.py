@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import microagg
-from microagg.base.errors import PromiseError
+from microagg.base.errors import InputError, MicroaggError, PromiseError, sentence_of
 from microagg.base.files import write_json
 from microagg.base.reading import Reading
 from microagg.engine.memory import draft_of
@@ -33,6 +33,21 @@ NO_ORIGIN = Origin("table", "frame", Reading())
 
 class _RehearsedError(Exception):
     """A draft is good, and is to vanish."""
+
+
+@contextmanager
+def after_noise(spent: str | None) -> Iterator[None]:
+    """Whatever fails here, noise was drawn before: the error says what that cost.
+
+    spent: in words; None for a simulation, which costs nothing.
+    """
+    try:
+        yield
+    except (MicroaggError, OSError) as failure:
+        if spent is None or isinstance(failure, BrokenPipeError):
+            raise
+        kind = type(failure) if isinstance(failure, MicroaggError) else InputError
+        raise kind(f"{sentence_of(failure)}; although this failed, {spent}") from failure
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +71,14 @@ class PrivateRelease:
     origin: where the table came from, so that it is never written over, and how a text file is laid
         out; nothing of its records.
     marginals: where each column stands for itself, what was released of it; `data` is made of it.
+    spent: what it cost, in words, for when it cannot be written; None if it cost nothing.
     """
 
     data: Any
     guarantee: Guarantee
     origin: Origin = field(repr=False)
     marginals: dict[str, Marginal] | None = None
+    spent: str | None = field(default=None, repr=False)
 
     def write(
         self, target: str | PathLike[str], *, force: bool = False, certificate: Path | None = None
@@ -74,7 +91,7 @@ class PrivateRelease:
 
         Returns where the certificate is, None if there is none; of a server without its password.
         """
-        with self._drafted(target, force, certificate) as written:
+        with after_noise(self.spent), self._drafted(target, force, certificate) as written:
             return written
 
     def rehearse(
@@ -121,8 +138,9 @@ class PrivateRelease:
         from microagg.private.telling import story_of
         from microagg.report.page import write
 
-        refuse_ledger(path)
-        write(story_of(self.guarantee, self.table()), Path(path))
+        with after_noise(self.spent):
+            refuse_ledger(path)
+            write(story_of(self.guarantee, self.table()), Path(path))
 
     def table(self) -> pa.Table:
         """The data as an Arrow table."""

@@ -28,7 +28,7 @@ from microagg.private.guarantee import state
 from microagg.private.ledger import Ledger
 from microagg.private.method import PrivateMethod, Task
 from microagg.private.noise import open_dp
-from microagg.private.outcome import NO_ORIGIN, PrivateRelease
+from microagg.private.outcome import NO_ORIGIN, PrivateRelease, after_noise
 from microagg.private.prepared import Prepared
 from microagg.private.registry import all_methods, find
 from microagg.release.output import certificate_path
@@ -130,9 +130,13 @@ def release(
     if spends is not None:
         stated = prepared.guarantee
         spends.spend(dataset or "", stated.epsilon, stated.definition)
-    return prepared.draw(
-        np.random.default_rng(seed if seed is None else check_seed(seed)) if simulate else None
-    )
+    if simulate:
+        return prepared.draw(np.random.default_rng(seed if seed is None else check_seed(seed)))
+    spent = f"epsilon {prepared.guarantee.epsilon:g} is spent, for noise was drawn"
+    if spends is not None and spends.receipt is not None:
+        spent = spends.receipt
+    with after_noise(spent):
+        return replace(prepared.draw(None), spent=spent)
 
 
 def prepare(

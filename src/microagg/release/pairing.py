@@ -196,6 +196,11 @@ def _is_moment(kind: pa.DataType) -> bool:
     return pa.types.is_date(kind) or pa.types.is_timestamp(kind)
 
 
+def not_countable(name: str) -> InputError:
+    """What is wrong with a column of which nothing can be counted."""
+    return InputError(f"column {name!r} cannot be compared; leave it out of confidential")
+
+
 def _common_type(*types: pa.DataType) -> pa.DataType:
     """What two types are compared as: numbers or moments if both are, else text."""
     if all(

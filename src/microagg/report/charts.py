@@ -139,12 +139,14 @@ def risk_bars(bars: Sequence[tuple[str, float | None, float]]) -> Svg:
     """How many share their values with how many, before beside after, in percent of the records."""
     top, base, left = 20.0, 122.0, 2.0
     told = any(before is not None for _, before, _ in bars)
-    thick, step = 42.0, 104.0 if told else 62.0
+    # As narrow as the figures above the bars allow: small screens shrink whatever is wider.
+    thick, step = 38.0, 94.0 if told else 56.0
+    apart = step - (2 if told else 1) * thick
     most = max(1.0, *(max(before or 0.0, after) for _, before, after in bars))
     marks, words = [], []
     for place, (label, before, after) in enumerate(bars):
         x = left + step * place
-        middle = x + (step - 20.0) / 2
+        middle = x + (step - apart) / 2
         shown = [(after, "after")] if before is None else [(before, "before"), (after, "after")]
         for share, class_ in shown:
             tall = (base - top) * share / most
@@ -156,7 +158,7 @@ def risk_bars(bars: Sequence[tuple[str, float | None, float]]) -> Svg:
         marks.append(text(middle, base + 15, label, "middle"))
         was = "" if before is None else f", before {percent(before)}"
         words.append(f"{label}: {percent(after)}{was}")
-    width = left + step * len(bars) - 20.0
+    width = left + step * len(bars) - apart
     marks.append(_rule(left, width, base))
     marks.append(text(left, base + 33, "records that share their values", class_="tick faint"))
     return drawing(width + 2, base + 38, "Risk", "; ".join(words), *marks, most=1.3)

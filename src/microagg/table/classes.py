@@ -1,10 +1,12 @@
 """How many records share their values in some columns, counted on the table itself.
 
-Classes are numbered column by column. `classes_in_parts` counts a table that is seen only in parts.
+Records are told apart by a hash of their values, and the hash is checked. `classes_in_parts` counts
+a table that is seen only in parts.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -13,8 +15,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
+from microagg.kernels.threads import run_blocks, run_each
 from microagg.table.checks import plain
 from microagg.table.frames import give_back_memory, in_one_piece
+
+# Rows that are hashed at a time, by one thread, and those of them that fit into a cache.
+_ROWS = 1 << 17
+_CACHED = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +101,91 @@ def classes_by(labels: NDArray[np.int64], entities: NDArray[np.int64] | None = N
 def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
     """For each record the number of its class, from 0 without gaps, in order of appearance.
 
-    Column by column: pairs of the class so far and the next value are numbered by a hash table. So
-    no more than a few numbers a record are held at a time. Once every record is alone, no column
-    can tell more.
+    Exact: records of one hash are one class only if all of them are equal to the first. Where the
+    hash of different records is the same, which somebody must have meant it to be, pairs of the
+    class so far and the next value are numbered column by column. O(cells) time on every core;
+    memory for a few numbers a record, and a code of each value that is no number.
     """
-    classes = np.zeros(table.num_rows, np.int64)
-    for place, name in enumerate(names):
-        if place and int(classes.max(initial=0)) + 1 == classes.size:
-            break
+    columns: list[NDArray] = [np.empty(0)] * len(names)
+
+    def take(place: int) -> None:
         try:
-            codes = _codes(_comparable(in_one_piece(table[name])))
+            columns[place] = _numbers(in_one_piece(table[names[place]]))
         except pa.ArrowNotImplementedError:
-            raise not_comparable(name, table[name].type) from None
-        classes *= int(codes.max()) + 1
+            raise not_comparable(names[place], table[names[place]].type) from None
+
+    run_each([partial(take, place) for place in range(len(names))])
+    classes = _codes(pa.array(_hashes(columns, table.num_rows))).astype(np.int64)
+    if not _are_classes(classes, columns):
+        classes = _by_pairs(columns, table.num_rows)
+    give_back_memory()
+    return classes
+
+
+def _numbers(column: pa.Array) -> NDArray:
+    """Numbers as they are, if none is missing; codes of anything else, equal for equal values."""
+    column, kind = plain(column), column.type
+    if not column.null_count and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return column.to_numpy()
+    return _codes(_comparable(column))
+
+
+def _keys(numbers: NDArray) -> NDArray[np.uint64]:
+    """The same 64 bits for equal numbers: one zero, one NaN."""
+    if numbers.dtype.kind != "f":
+        return numbers.astype(np.int64, copy=False).view(np.uint64)
+    values = np.add(numbers, 0.0, dtype=np.float64)
+    nothing = np.isnan(values)
+    if nothing.any():
+        values[nothing] = np.nan
+    return values.view(np.uint64)
+
+
+def _hashes(columns: Sequence[NDArray], rows: int) -> NDArray[np.uint64]:
+    hashes = np.zeros(rows, np.uint64)
+
+    def fold(first: int, last: int) -> None:
+        for start in range(first, last, _CACHED):
+            part = slice(start, min(last, start + _CACHED))
+            mixed = hashes[part]
+            for column in columns:
+                mixed ^= _keys(column[part])
+                mixed *= np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+
+    run_blocks(fold, rows, _ROWS)
+    return hashes
+
+
+def _are_classes(classes: NDArray[np.int64], columns: Sequence[NDArray]) -> bool:
+    """Whether every record is equal to the first one of its class."""
+    count = int(classes.max(initial=-1)) + 1
+    if count == classes.size:
+        return True
+    firsts = np.empty(count, np.int64)
+    firsts[classes[::-1]] = np.arange(classes.size - 1, -1, -1)
+    of_firsts = [_keys(column[firsts]) for column in columns]
+    differ: list[int] = []
+
+    def compare(first: int, last: int) -> None:
+        for start in range(first, last, _CACHED):
+            part = slice(start, min(last, start + _CACHED))
+            for column, of_first in zip(columns, of_firsts, strict=True):
+                if not np.array_equal(_keys(column[part]), of_first[classes[part]]):
+                    differ.append(start)
+                    return
+
+    run_blocks(compare, classes.size, _ROWS)
+    return not differ
+
+
+def _by_pairs(columns: Sequence[NDArray], rows: int) -> NDArray[np.int64]:
+    classes = np.zeros(rows, np.int64)
+    for column in columns:
+        codes = _codes(pa.array(_keys(column)))
+        classes *= int(codes.max(initial=0)) + 1
         classes += codes
         classes = _codes(pa.array(classes)).astype(np.int64)
-    give_back_memory()
     return classes
 
 

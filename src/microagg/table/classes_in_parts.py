@@ -108,6 +108,21 @@ def classes_in_parts(
         yield from _on_disk(blocks, lines, bits, rows, room, advance)
 
 
+def class_hashes(
+    batches: Iterable[pa.RecordBatch], names: Sequence[str], *, block_rows: int = 1 << 16
+) -> Iterator[NDArray[np.uint64]]:
+    """A number for each record, block by block, equal where the columns named are."""
+    remaining = iter(batches)
+    first = next(remaining, None)
+    if first is None:
+        return
+    lines = _Lines(first.schema, names, ())
+    for block in lines.blocks(chain([first], remaining), block_rows):
+        hashes = np.empty(len(block), np.uint64)
+        hash_lines(block, lines.words, hashes)
+        yield hashes
+
+
 def _on_disk(
     blocks: Iterable[NDArray[np.int64]],
     lines: "_Lines",

@@ -159,7 +159,7 @@ def _opened(address: str, known: Format, reading: Reading, loaded: Loaded) -> Op
         loaded.layout,
         path=path and path.absolute(),
     )
-    return Opened(Frame(_in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
+    return Opened(Frame(in_pieces_of_one(loaded)), origin, loaded.sha256, loaded.notes)
 
 
 @contextmanager
@@ -181,7 +181,7 @@ def changed_meanwhile(name: str) -> InputError:
     )
 
 
-def _in_pieces_of_one(loaded: Loaded) -> pa.Table:
+def in_pieces_of_one(loaded: Loaded) -> pa.Table:
     """The table with every column in one piece; column by column, so that it is held once."""
     names, columns = loaded.table.column_names, loaded.table.columns
     schema = loaded.table.schema

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError, PromiseError
-from microagg.table.checks import cast_like, fingerprint, refuse_far_moments, sha256_of
+from microagg.table.checks import cast_like, fingerprint, refuse_far_moments
 from microagg.table.formats import check_writable, format_of
 from microagg.table.formats.database import draft
 from microagg.table.formats.format import Format
-from microagg.table.opening import Origin
+from microagg.table.opening import Origin, in_pieces_of_one
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +45,19 @@ def write_file(table: pa.Table, path: Path, origin: Origin) -> ReadBack:
     if target.name != "arrow":
         refuse_far_moments(meant, f"a {path.suffix} file")
     target.write(meant, path, layout)
-    numbers = [name for name in meant.column_names if _is_full_of_numbers(meant[name])]
+    numbers = {
+        field.name: field.type for field in meant.schema if _is_full_of_numbers(meant[field.name])
+    }
     try:
-        back = target.read(path, *target.reading_back(layout, numbers)).table
+        loaded = target.read_back(path, layout, numbers, meant.num_rows)
+        back = in_pieces_of_one(loaded)
         if target.tells_types:
             back = cast_like(back, meant.schema)
     except InputError:
         raise PromiseError(
             "the written release cannot be read back, so it was not published"
         ) from None
-    return _compared(back, meant, target, layout, sha256_of(path))
+    return _compared(back, meant, target, layout, loaded.sha256)
 
 
 @contextmanager

@@ -35,11 +35,11 @@ def test_estimates_are_near_what_a_population_is():
     rng = np.random.default_rng(5)
     kinds = np.floor(rng.pareto(1.0, 200_000) * 30_000).astype(np.int64)
     true = 100.0 * (np.unique(kinds, return_counts=True)[1] == 1).sum() / kinds.size
-    for share, name in ((0.05, "pitman"), (0.5, "zayatz")):
+    for share, name in ((0.05, "Pitman"), (0.5, "Zayatz")):
         sample = rng.choice(kinds, int(share * kinds.size), replace=False)
         sizes = np.unique(sample, return_counts=True)[1]
         found = population_uniques(*counted(sizes), kinds.size)
-        assert found.estimate == name
+        assert name in found.words
         alone = 100.0 * (sizes == 1).sum() / sample.size
         assert abs(found.percent - true) < 0.25 * abs(alone - true), name
 
@@ -53,4 +53,4 @@ def test_where_models_have_nothing_to_go_by(sizes):
 
 def test_the_whole_population_is_counted():
     found = population_uniques(*counted([1, 1, 2]), 4.0)
-    assert found == (50.0, "counted")
+    assert found == (50.0, "")

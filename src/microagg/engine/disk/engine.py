@@ -18,17 +18,19 @@ from numpy.typing import NDArray
 import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.groups import Partition
-from microagg.base.progress import Advance
+from microagg.base.progress import Advance, silent
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import Coded, decode
 from microagg.columns.households import Households
 from microagg.columns.published import to_digits
 from microagg.columns.secrets import Room, Secret
+from microagg.engine.alike import HOUSEHOLD, ROW, WEIGHT, Alike, Coding, Homes, T
 from microagg.engine.block import group_cell
 from microagg.engine.choosing import cells_at_once
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.demanded import SeenDemanded, Values
 from microagg.engine.disk.ahead import read_ahead
+from microagg.engine.disk.alike import SAFE, alike_in, homes_in, members_in
 from microagg.engine.disk.order import in_order
 from microagg.engine.disk.work import Row, Work
 from microagg.engine.lacking import Judge, Lacking
@@ -157,20 +159,37 @@ class Disk:
             survey.add(part, np.arange(start, start + part.num_rows))
         return survey
 
-    def classes(
+    def alike(
+        self, coding: Coding, by: Sequence[str], told: Callable[[Alike], T], advance: Advance
+    ) -> Iterator[T]:
+        """What is told of all combinations of some keys, part by part."""
+        values = [ROW] if coding.weights is None else [WEIGHT, ROW]
+        parts = self._gathered(self._compared(coding, advance), by, values, advance)
+        return (told(alike_in(part, coding)) for part in parts)
+
+    def households(self, coding: Coding, advance: Advance) -> Iterator[Homes]:
+        """The risk of all households, part by part: records by their keys, then by household."""
+        values = [HOUSEHOLD, ROW] if coding.weights is None else [WEIGHT, HOUSEHOLD, ROW]
+        batches = self._compared(coding, lambda share: advance(share / 2))
+        parts = self._gathered(batches, coding.keys, values, silent)
+        alone: list[Homes] = []
+        members = (members_in(part, coding, alone) for part in parts)
+        homes = self._gathered(members, [HOUSEHOLD], [SAFE, ROW], advance)
+        yield from map(homes_in, homes)
+        yield from alone
+
+    def _compared(self, coding: Coding, advance: Advance) -> Iterator[pa.RecordBatch]:
+        for start, part in self._parts(coding.names, lambda share: advance(share / 2)):
+            yield coding.coded(part, np.arange(start, start + part.num_rows))
+
+    def _gathered(
         self,
-        names: Sequence[str],
-        coded: Callable[[int, pa.RecordBatch], pa.RecordBatch],
+        batches: Iterator[pa.RecordBatch],
         by: Sequence[str],
         values: Sequence[str],
         advance: Advance,
     ) -> Iterator[WholeClasses]:
-        """Records equal in columns, each class whole in one of the parts.
-
-        coded: what makes, of some columns as they are and the number of the first row, columns to
-        tell classes `by`, and `values` to be counted in them.
-        """
-        batches = (coded(*each) for each in self._parts(names, lambda share: advance(share / 2)))
+        """Records equal in columns, each class whole in one of the parts."""
         with self._work.failures_named():
             yield from classes_in_parts(batches, by, values, self.rows, self._work.folder, advance)
 

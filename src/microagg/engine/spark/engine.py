@@ -9,7 +9,7 @@ counts, never the table.
 
 import math
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from microagg.base.recipe import Recipe
 from microagg.columns.coded import decode
 from microagg.columns.households import Households
 from microagg.columns.secrets import Secret
+from microagg.engine.alike import Alike, Coding, Homes, T
 from microagg.engine.choosing import bytes_of
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.demanded import SeenDemanded, Values
@@ -35,7 +36,7 @@ from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
 from microagg.engine.sample import SAMPLED, Sample
-from microagg.engine.spark import files, tasks
+from microagg.engine.spark import alike, files, tasks
 from microagg.engine.spark.session import plainly, session_for
 from microagg.engine.spark.sources import column, open_source
 from microagg.engine.spark.text import understood
@@ -155,6 +156,28 @@ class Spark:
         self.sha256 = self._source.sha256_with(seen.digest)
         advance(1.0)
         return seen.survey
+
+    def alike(
+        self, coding: Coding, by: Sequence[str], told: Callable[[Alike], T], advance: Advance
+    ) -> Iterator[T]:
+        """What is told of all combinations of some keys, by the workers."""
+        with plainly("count the records that are alike"):
+            found = alike.alike(self._compared(coding), coding, by, told)
+        self._source.check()
+        advance(1.0)
+        return iter(found)
+
+    def households(self, coding: Coding, advance: Advance) -> Iterator[Homes]:
+        """The risk of all households, by the workers."""
+        with plainly("count the households"):
+            found = alike.households(self._compared(coding), coding)
+        self._source.check()
+        advance(1.0)
+        return iter(found)
+
+    def _compared(self, coding: Coding) -> "DataFrame":
+        names = coding.names
+        return alike.compared(self._source.columns(names), coding, self._source.with_units(names))
 
     def count(
         self, plan: Plan, advance: Advance, secrets: Sequence[Secret] = ()

@@ -81,21 +81,21 @@ def look(
     """Look at every row of a part, once; sample those whose hashes are below the limit."""
     seen = None
     for batch in batches:
-        part = _with_weights(_named(batch, names), recipe, origin)
+        part = _with_weights(named(batch, names), recipe, origin)
         if seen is None:
             seen = Seen(Survey(recipe, part.schema, origin=origin, held=recipe.k))
             seen.survey.sample = Sample(sampled, limit)
-        seen.add(part, _numbers(batch, KEY), _numbers(batch, TIE))
+        seen.add(part, numbers(batch, KEY), numbers(batch, TIE))
     if seen is not None:
-        yield _one(pickle.dumps(seen))
+        yield one(pickle.dumps(seen))
 
 
 def see(batches: Batches, plan_text: str, names: Names, seen: SeenDemanded) -> Batches:
     """The different values of demanded columns, of rows that stay, and how often each occurs."""
     plan = _parsed(plan_text)
     for batch in batches:
-        part = _named(batch, names)
-        yield _one(pickle.dumps(seen.counted(part, plan.stays(part))))
+        part = named(batch, names)
+        yield one(pickle.dumps(seen.counted(part, plan.stays(part))))
 
 
 def count(
@@ -113,7 +113,7 @@ def count(
     counts, households = np.zeros(plan.leaves, np.int64), Households(plan.recipe.k)
     tables = [np.zeros((plan.leaves, width), np.int64) for width in widths]
     for batch in batches:
-        part = _named(batch, names)
+        part = named(batch, names)
         columns = plan.code(part)
         leaves = plan.leaf_of(plan.place(columns), plan.strata_of(part))
         stays = leaves != DROPPED
@@ -127,16 +127,16 @@ def count(
             found = lacking.counted(leaves, plan.leaves, ranks, columns, weights)
             for table, more in zip(tables, found, strict=True):
                 table += more
-    yield _one(pickle.dumps((households, [counts, *tables])))
+    yield one(pickle.dumps((households, [counts, *tables])))
 
 
 def send(batches: Batches, plan_text: str, names: Names) -> Batches:
     """The same rows with the cell of each, without those that are left out."""
     plan = _parsed(plan_text)
     for batch in batches:
-        leaves = _leaves(plan, _named(batch, names))
+        leaves = _leaves(plan, named(batch, names))
         kept = leaves != DROPPED
-        cells = plan.cells_of(leaves, _numbers(batch, KEY)).astype(np.int32)
+        cells = plan.cells_of(leaves, numbers(batch, KEY)).astype(np.int32)
         sent = batch.append_column(CELL, pa.array(cells))
         yield sent if kept.all() else sent.filter(pa.array(kept))
 
@@ -157,9 +157,9 @@ def publish(
     all that demanded columns have.
     """
     plan = _parsed(plan_text)
-    order = np.lexsort((_numbers(rows, TIE), _numbers(rows, KEY)))
+    order = np.lexsort((numbers(rows, TIE), numbers(rows, KEY)))
     rows = rows.take(pa.array(order)).combine_chunks()
-    part = _named(rows, names)
+    part = named(rows, names)
     recipe = plan.recipe
     if part.num_rows < recipe.k:
         raise InputError("a cell has fewer records than were counted; the input was changed")
@@ -181,7 +181,7 @@ def publish(
     for name in recipe.rounded:
         columns[name] = to_digits(columns[name], recipe.weight_digits)
     profile: Profile = pickle.loads(begun)
-    profile.add(plan, _numbers(rows, KEY), before, block)
+    profile.add(plan, numbers(rows, KEY), before, block)
     figures = pa.array([pickle.dumps((cell, profile))], pa.binary())
     return pa.table(
         {
@@ -199,7 +199,7 @@ def publish(
 
 def _places(rows: pa.Table, order_key: bytes | None) -> NDArray[np.int64]:
     """Where rows that are sorted by number and tie stand in the release."""
-    keys, ties = _numbers(rows, KEY), _numbers(rows, TIE)
+    keys, ties = numbers(rows, KEY), numbers(rows, TIE)
     if order_key is None:
         return keys
     # Rows that have no numbers of their own and are alike must not stand side by side.
@@ -225,10 +225,10 @@ def write(batches: Batches, names: Names, folder: str, suffix: str, origin: Orig
 
     task = TaskContext.get()
     assert task is not None
-    parts = [_named(batch, names) for batch in batches]
+    parts = [named(batch, names) for batch in batches]
     rows = sum(part.num_rows for part in parts)
     if not rows:
-        yield _one(b"")
+        yield one(b"")
         return
     home = Path(folder) / f"part-{task.partitionId():05}{suffix}"
     # The same part may be written twice at the same time, if Spark takes a worker for lost.
@@ -238,7 +238,7 @@ def write(batches: Batches, names: Names, folder: str, suffix: str, origin: Orig
         for part in parts:
             sink.write(part)
     temporary.replace(home)
-    yield _one(pickle.dumps(Part(home.name, rows, schema, sink.digests.of())))
+    yield one(pickle.dumps(Part(home.name, rows, schema, sink.digests.of())))
 
 
 def read_digests(batches: Batches, meant: Mapping[str, Part], origin: Origin) -> Batches:
@@ -249,7 +249,7 @@ def read_digests(batches: Batches, meant: Mapping[str, Part], origin: Origin) ->
         digests = digests_for(path, origin)
         for batch in back.batches():
             digests.add(batch)
-        yield _one(pickle.dumps(replace(part, rows=back.rows, digests=digests.of())))
+        yield one(pickle.dumps(replace(part, rows=back.rows, digests=digests.of())))
 
 
 def read_columns(
@@ -289,7 +289,7 @@ def count_within(batches: Batches, counting: Counting) -> Batches:
             counting.add(place, labels, codes, missing, weights.to_numpy())
         sizes = np.bincount(labels, weights=weights.to_numpy()).astype(np.int64)
         classes = classes.merge(Classes.of(sizes))
-    yield _one(pickle.dumps((classes, counting.found)))
+    yield one(pickle.dumps((classes, counting.found)))
 
 
 def columns_read(part: Part, names: Sequence[str]) -> pa.Schema:
@@ -309,7 +309,7 @@ def _leaves(plan: Plan, part: pa.RecordBatch) -> NDArray[np.int64]:
     return plan.leaf_of(plan.place(plan.code(part)), plan.strata_of(part))
 
 
-def _named(rows: pa.RecordBatch | pa.Table, names: Names) -> Any:
+def named(rows: pa.RecordBatch | pa.Table, names: Names) -> Any:
     """The columns of the table by their names; moments in the zone and unit of the input."""
     columns = [
         _in_unit(column, unit) for column, unit in zip(rows.columns, names.values(), strict=False)
@@ -344,11 +344,11 @@ def _in_unit(column: pa.Array | pa.ChunkedArray, unit: str) -> pa.Array | pa.Chu
     return column.cast(pa.timestamp(unit, None if column.type.tz is None else "UTC"))
 
 
-def _numbers(rows: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:
+def numbers(rows: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:
     return rows.column(name).to_numpy()
 
 
-def _one(entry: bytes) -> pa.RecordBatch:
+def one(entry: bytes) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([entry], pa.binary())], ["answer"])
 
 

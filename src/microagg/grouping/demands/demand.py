@@ -6,7 +6,7 @@ if and only if all records together do: that is how the impossible is told befor
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -14,6 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 DISTINCT, ENTROPY, RECURSIVE, SPAN, SIMILAR, ORDERED, NOMINAL, DOMINANCE = range(8)
+# What is judged by how values are distributed among all records, and what by their differences.
+JUDGED_BY_SHARES, JUDGED_BY_NUMBERS = (ORDERED, NOMINAL), (SPAN, SIMILAR)
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """All values of confidential columns in long lines, as kernels read them.
+
+    There may be as many as records, so those of a table that is grouped in parts are made once, and
+    may lie in a file. shares: where each column lies in `up_to`, how many records have a value of
+    each rank or a lower one, and in `summed`, the sum of that over the ranks below. numbers: where
+    each lies in `values`, the number of each rank, NaN where it is none.
+    """
+
+    shares: Mapping[str, slice]
+    up_to: NDArray[np.int64]
+    summed: NDArray[np.int64]
+    numbers: Mapping[str, slice]
+    values: NDArray[np.float64]
+
+
+def places(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Where lines of these sizes lie that follow each other."""
+    ends = np.cumsum([0, *sizes.values()]).tolist()
+    return dict(zip(sizes, map(slice, ends[:-1], ends[1:]), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +48,14 @@ class Confidential:
     ranks: of each record's value among all different ones of the whole table, ascending; to have no
         value is a value of its own, the lowest. counts: how often each value occurs in the whole
         table. values: the number that each rank stands for, NaN where it is none; only `Span` and
-        `Similar` ask for it.
+        `Similar` ask for it. scales: of all columns, where they were made for many parts.
     """
 
     name: str
     ranks: NDArray[np.int64]
     counts: NDArray[np.int64]
     values: NDArray[np.float64] | None = None
+    scales: Scales | None = None
 
     def rows(self, rows: NDArray[np.integer]) -> Self:
         """The same column of some of the records."""

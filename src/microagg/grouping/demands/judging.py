@@ -6,6 +6,7 @@ other roundings: so a demand in broken numbers is kept here only by a hair more 
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from microagg.grouping.demands.demand import (
     DISTINCT,
     ENTROPY,
+    JUDGED_BY_NUMBERS,
+    JUDGED_BY_SHARES,
     NOMINAL,
     ORDERED,
     RECURSIVE,
@@ -22,6 +25,8 @@ from microagg.grouping.demands.demand import (
     Demand,
     Demands,
     Dominance,
+    Scales,
+    places,
 )
 from microagg.kernels.compiling import inner, kernel
 
@@ -32,15 +37,16 @@ _HAIR = 1e-10
 class Rules(NamedTuple):
     """The demands, as kernels read them; those of one column follow each other.
 
-    kinds, columns, limits: of each demand on a confidential column. firsts: where each column
-    begins in the lines of all columns: how many records have a value of each rank or a lower one,
-    the sum of that over the ranks below, and the value of each rank. shares: what dominance allows.
+    kinds, columns, limits: of each demand on a confidential column. starts, stops: where the scale
+    lies that it is judged by, of all values in `up_to` and `summed`, or of numbers in `values`; see
+    `Scales`. shares: what dominance allows.
     """
 
     kinds: NDArray[np.int64]
     columns: NDArray[np.int64]
     limits: NDArray[np.float64]
-    firsts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
     up_to: NDArray[np.int64]
     summed: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -71,23 +77,42 @@ def in_order(demands: Demands) -> tuple[list[Demand], list[Dominance]]:
 def rules_of(demands: Demands) -> Rules:
     """The demands as kernels read them."""
     on_columns, shared = in_order(demands)
-    columns = {demand.name: demand.column for demand in on_columns}
-    names = list(columns)
-    up_to, summed, values = [], [], []
-    for column in columns.values():
-        up_to.append(np.cumsum(column.counts))
-        summed.append(np.concatenate([[0], np.cumsum(up_to[-1])])[:-1])
-        nothing = np.full(column.counts.size, np.nan)
-        values.append(nothing if column.values is None else column.values)
+    names = list(dict.fromkeys(demand.name for demand in on_columns))
+    made = (demand.column.scales for demand in on_columns)
+    scales = next((each for each in made if each is not None), None) or _scales_of(on_columns)
+    nowhere = slice(0, 0)
+    where = [
+        (scales.shares if demand.kind in JUDGED_BY_SHARES else scales.numbers).get(
+            demand.name, nowhere
+        )
+        for demand in on_columns
+    ]
     return Rules(
         np.array([demand.kind for demand in on_columns], np.int64),
         np.array([names.index(demand.name) for demand in on_columns], np.int64),
         np.array([demand.limits for demand in on_columns], np.float64).reshape(-1, 2),
-        np.cumsum([0, *(line.size for line in up_to)]),
-        np.concatenate([*up_to, np.empty(0, np.int64)]),
-        np.concatenate([*summed, np.empty(0, np.int64)]),
-        np.concatenate([*values, np.empty(0)]),
+        np.array([each.start for each in where], np.int64),
+        np.array([each.stop for each in where], np.int64),
+        scales.up_to,
+        scales.summed,
+        scales.values,
         np.array([demand.share for demand in shared], np.float64),
+    )
+
+
+def _scales_of(on_columns: Sequence[Demand]) -> Scales:
+    """Scales of what is judged by them, in memory."""
+    by_shares = {each.name: each.column for each in on_columns if each.kind in JUDGED_BY_SHARES}
+    by_numbers = {each.name: each.column for each in on_columns if each.kind in JUDGED_BY_NUMBERS}
+    up_to = [np.cumsum(column.counts) for column in by_shares.values()]
+    summed = [np.cumsum(line) - line for line in up_to]
+    nothing = np.empty(0, np.int64)
+    return Scales(
+        places({name: column.counts.size for name, column in by_shares.items()}),
+        np.concatenate([*up_to, nothing]),
+        np.concatenate([*summed, nothing]),
+        places({name: column.counts.size for name, column in by_numbers.items()}),
+        np.concatenate([*(column.values for column in by_numbers.values()), np.empty(0)]),
     )
 
 
@@ -144,16 +169,14 @@ def shortfall(rules, rule, line, size):
 @kernel
 def reach(rules, rule, line, size):
     """What the group with the sorted ranks line[:size] reaches of what is demanded."""
-    kind, start = rules.kinds[rule], rules.firsts[rules.columns[rule]]
+    kind, start, stop = rules.kinds[rule], rules.starts[rule], rules.stops[rule]
     if kind == ORDERED:
-        return _moved(
-            rules.up_to, rules.summed, start, rules.firsts[rules.columns[rule] + 1], line, size
-        )
+        return _moved(rules.up_to, rules.summed, start, stop, line, size)
     if kind in (SPAN, SIMILAR):
         return _spread(rules.values, start, kind, rules.limits[rule, 0], line, size)
     if kind == RECURSIVE:
         return _recursive(rules.limits[rule, 0], line, size)
-    everybody = rules.up_to[rules.firsts[rules.columns[rule] + 1] - 1]
+    everybody = rules.up_to[stop - 1] if kind == NOMINAL else 0
     total = 0.0
     even = True
     run = 0

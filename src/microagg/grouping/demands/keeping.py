@@ -1,7 +1,7 @@
 """Make the groups of any method keep demands, at as little loss as the method is asked for."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 from microagg.base.progress import Advance, silent
 from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.demand import ORDERED
-from microagg.grouping.demands.searching import Ground, repair, search_under
+from microagg.grouping.demands.searching import Ground, better, repair, search_under
 from microagg.grouping.demands.t_closeness import first_groups, parts_for
+from microagg.grouping.method import Mixed
 from microagg.grouping.refine.budget import afforded
 
-# Where more of the groups had to be merged, near groups are no help: t-first may be.
+# Where more of the groups had to be merged, near groups are no help: larger ones or t-first may be.
 _FEW = 0.1
+# So many sizes in a row that do not pay are tried.
+_MISSES = 2
+# Makes groups of so many units or more.
+Coarser = Callable[[NDArray[np.float64], int, Mixed | None], NDArray[np.int64]]
+# Steps of each unit, at least: the repair before them takes longer.
+_LEAST_STEPS = 10
 # Groups of t-first take n^2 time: so many units at a time are dealt out to pieces.
 _PIECE = 1 << 14
 
@@ -28,13 +35,17 @@ def keep_demands(
     *,
     seed: int = 0,
     search: Mapping[str, Any] | None = None,
+    coarser: Coarser | None = None,
+    mixed: Mixed | None = None,
     advance: Advance = silent,
 ) -> NDArray[np.int64]:
     """Labels of groups that keep the demands.
 
     points: where units stand, (n, m); labels: their groups, 0 to g - 1, of k or more. search: the
-    options of a search (effort, steps, time_limit) for less loss; None for a repair only. All units
-    together keep the demands: `Book.check_possible`.
+    options of a search (effort, steps, time_limit) for less loss; None for a repair only. coarser:
+    what makes larger groups, where demands need them; mixed: what units lose, where that is not
+    their squared distance from the mean. All units together keep the demands:
+    `Book.check_possible`.
     """
     n = len(points)
     rng = np.random.default_rng([seed, 1])
@@ -42,9 +53,11 @@ def keep_demands(
         return np.zeros(n, np.int64)
     if search is None and not book.shortfalls(labels).any():
         return labels
-    ground = Ground.of(points, k, book)
+    ground = Ground.of(points, k, book, mixed)
     advance(0.1)
     starts = [repair(ground, labels, rng)]
+    if coarser is not None and _merged_many(labels, starts[0]):
+        starts[0] = _enlarged(ground, starts[0], coarser, rng)
     advance(0.3)
     if search is None:
         return starts[0]
@@ -53,18 +66,53 @@ def keep_demands(
     ]
     steps = search.get("steps")
     if steps is None:
-        # A step under demands takes some times as long as one without.
-        steps = afforded(n, search.get("effort") or "balanced") // 3
+        # A step under demands takes some times as long as one without; a few are always worth it.
+        steps = max(_LEAST_STEPS * n, afforded(n, search.get("effort") or "balanced") // 3)
     seconds = math.inf if search.get("time_limit") is None else float(search["time_limit"])
     budget = steps // len(starts), seconds / len(starts)
-    found = []
+    best = starts[0]
     for number, start in enumerate(starts):
 
         def part(share: float, number: int = number) -> None:
             advance(0.3 + 0.7 * (number + share) / len(starts))
 
-        found.append(search_under(ground, start, rng, *budget, part))
-    return min(found, key=ground.loss)
+        found = search_under(ground, start, rng, *budget, part)
+        best = better(ground, best, found)[0]
+    return best
+
+
+def _merged_many(labels: NDArray[np.int64], found: NDArray[np.int64]) -> bool:
+    """Whether many of the groups had to be merged: near groups were not of much help."""
+    return int(found.max()) <= (1.0 - _FEW) * int(labels.max())
+
+
+def _enlarged(
+    ground: Ground, found: NDArray[np.int64], coarser: Coarser, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The better of groups, repaired, and of larger ones: of twice k units, four times, ... while
+    that pays. Merging small groups pair by pair makes long ones.
+
+    Of many units it is tried on some which size is best.
+    """
+    n, sample = len(found), ground
+    if n > _PIECE:
+        rows = np.sort(rng.choice(n, _PIECE, replace=False))
+        points = np.ascontiguousarray(ground.points[rows])
+        inside = None if ground.mixed is None else ground.mixed.of(rows)
+        sample = Ground.of(points, ground.k, ground.book.rows(rows), inside)
+    best, loss, worth = found, sample.lost(found) if sample is ground else math.inf, 0
+    size, misses = 2 * ground.k, 0
+    while 2 * size <= len(sample.points) and misses < _MISSES:
+        other = repair(sample, coarser(sample.points, size, sample.mixed), rng)
+        lost = sample.lost(other)
+        misses += 1
+        if lost < loss:
+            best, loss, worth, misses = other, lost, size, 0
+        size *= 2
+    if sample is ground or worth == 0:
+        return best if sample is ground else found
+    other = repair(ground, coarser(ground.points, worth, ground.mixed), rng)
+    return other if ground.lost(other) < ground.lost(found) else found
 
 
 def _other_starts(
@@ -73,7 +121,7 @@ def _other_starts(
     """Groups of t-first, for each ordered closeness: of many units only where near groups were not
     of much help."""
     n, rules = len(labels), ground.book.rules
-    if n > _PIECE and found.max() > (1.0 - _FEW) * labels.max():
+    if n > _PIECE and not _merged_many(labels, found):
         return []
     starts = []
     for rule in np.flatnonzero(rules.kinds == ORDERED).tolist():

@@ -18,8 +18,10 @@ from microagg.grouping.demands.annealing import anneal
 from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.floor import lay
 from microagg.grouping.demands.mending import mend, merge_short
+from microagg.grouping.method import Mixed
 from microagg.grouping.refine.annealing import draws
 from microagg.grouping.refine.combining import combine
+from microagg.grouping.refine.mixed import MixedField, combine_mixed
 from microagg.grouping.refine.search import cut_regions
 from microagg.kernels.group_passes import group_scatter
 from microagg.kernels.threads import run_each
@@ -27,45 +29,60 @@ from microagg.kernels.trees.lists import nearest_lists
 
 # Units in a region: more do not stay in a core's cache.
 _REGION = 1 << 14
-# Near ones that are listed of each unit, and leaves that are looked at for them.
-_LISTED, _LOOKS = 32, 32
+# Near ones that are listed of each unit, fewer where there are more units than a region has, and
+# leaves that are looked at for them.
+_LISTED, _FEWER, _LOOKS = 32, 16, 32
 # Of 256 steps, up to the first a unit meets a near one, up to the second one near by value; and one
-# in so many steps changes whole groups.
-_ODDS = np.array([128, 192, 64])
+# in so many steps changes whole groups. So few steps of a unit in a stage are best spent on what is
+# near.
+_ODDS, _ODDS_OF_FEW, _FEW_STEPS = np.array([128, 192, 64]), np.array([240, 248, 16]), 10
 # The temperature at the start, of the mean loss of a unit; and how far it falls.
 _HOT, _FALL = 0.3, 300.0
 # Where there are few steps a unit they start colder, for they cannot put together what heat breaks.
 _MANY_STEPS = 1000.0
-# Stages, and as large a penalty as there is: what keeps its demands goes on keeping them.
-_STAGES = 12
+# Stages at most, and steps of each unit that a stage is worth laying a floor for.
+_STAGES, _STEPS_A_STAGE = 12, 6
+# As large a penalty as there is: what keeps its demands goes on keeping them.
 _NEVER = 1e300
 
 
 @dataclass
 class Ground:
-    """Units with what is known of them whatever their groups."""
+    """Units with what is known of them whatever their groups.
+
+    mixed: what they lose, where that is not their squared distance from the mean: groups are
+    annealed by distance, and what is better of two partitions is told by this.
+    """
 
     points: NDArray[np.float64]
     k: int
     book: Book
     near: NDArray[np.int32]
+    mixed: Mixed | None = None
 
     @classmethod
-    def of(cls, points: NDArray[np.float64], k: int, book: Book) -> "Ground":
+    def of(
+        cls, points: NDArray[np.float64], k: int, book: Book, mixed: Mixed | None = None
+    ) -> "Ground":
         """With lists of near units. O(n log n)."""
         n = len(points)
+        listed = _LISTED if n <= _REGION else _FEWER
         rows, lists, _ = nearest_lists(
-            points, np.arange(n, dtype=np.int32), min(_LISTED, n - 1), _LOOKS
+            points, np.arange(n, dtype=np.int32), min(listed, n - 1), _LOOKS
         )
         near = np.empty_like(lists)
         near[rows] = lists
-        return cls(points, k, book, near)
+        return cls(points, k, book, near, mixed)
 
     def loss(self, labels: NDArray[np.int64]) -> float:
         """The SSE of groups."""
         groups = int(labels.max()) + 1
         columns = (np.ascontiguousarray(column) for column in self.points.T)
         return sum(group_scatter(column, labels, groups) for column in columns)
+
+    def lost(self, labels: NDArray[np.int64]) -> float:
+        """What groups lose: their SSE, unless units are mixed."""
+        return better(self, labels, labels)[1]
 
 
 def repair(ground: Ground, labels: NDArray[np.int64], rng: np.random.Generator) -> NDArray:
@@ -92,26 +109,34 @@ def search_under(
     best, current = labels, labels
     highest = _HOT * min(1.0, max(0.1, steps / (_MANY_STEPS * n)))
     hot = highest * ground.loss(labels) / n
-    for stage in range(_STAGES):
+    stages = min(_STAGES, max(1, steps // (_STEPS_A_STAGE * n)))
+    for stage in range(stages):
         if time.monotonic() - begun >= seconds or hot == 0.0:
             break
-        part = steps * (stage + 1) // _STAGES - steps * stage // _STAGES
+        part = steps * (stage + 1) // stages - steps * stage // stages
         # Rounded, so that every machine's power gives the same.
-        cooled = np.round(_FALL ** (-np.array([stage, stage + 1]) / _STAGES), 9)
+        cooled = np.round(_FALL ** (-np.array([stage, stage + 1]) / stages), 9)
         current = _stage(ground, current, rng, part, hot * cooled[0], 0.0, hot * cooled[1])
-        best = _better(ground, best, current)
-        advance((stage + 1) / _STAGES)
+        best, _ = better(ground, best, current)
+        advance((stage + 1) / stages)
         if spread > 0.0:
             tell(f"loss {100.0 * ground.loss(best) / spread:.4g} %")
     return best
 
 
-def _better(ground: Ground, best: NDArray, other: NDArray) -> NDArray[np.int64]:
-    """The better of two partitions, part by part: whole groups of one or the other."""
-    order, sizes, _ = combine(ground.points, *_in_line(best), *_in_line(other))
+def better(
+    ground: Ground, best: NDArray[np.int64], other: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], float]:
+    """Of two partitions what is better, part by part, in whole groups; and its loss."""
+    lines = *_in_line(best), *_in_line(other)
+    if ground.mixed is None:
+        order, sizes, loss = combine(ground.points, *lines)
+    else:
+        field = MixedField(ground.points, ground.near, np.empty(0), *ground.mixed)
+        order, sizes, loss = combine_mixed(field, *lines)
     labels = np.empty(order.size, np.int64)
     labels[order] = np.repeat(np.arange(sizes.size), sizes)
-    return labels
+    return labels, loss
 
 
 def _in_line(labels: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -155,9 +180,10 @@ def _stage(
             mend(floor, book.rules, book.units, ground.k, scale)
         some = steps * own.size // n
         if some > 0:
+            odds = _ODDS if steps >= _FEW_STEPS * n else _ODDS_OF_FEW
             anneal(
                 floor, book.rules, book.units, free, vacant, ground.k, some, hot, cold, _NEVER,
-                _ODDS, draws(), seeds[number],
+                odds, draws(), seeds[number],
             )  # fmt: skip
         # Groups that had no room on the floor are as they were.
         kept = np.where(floor.group >= 0, floor.group, floor.counts.size + part)

@@ -1,14 +1,16 @@
 """Which key columns expose the records, each for itself and together with the others."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.kernels.threads import run_each
 from microagg.measure.risk.frequencies import Frequencies, agreeing
-from microagg.measure.risk.keys import Combinations, Keys, joined
+from microagg.measure.risk.keys import Combinations, joined
 from microagg.measure.risk.tally import Tally
 
 
@@ -68,46 +70,36 @@ def key_columns(
 ) -> tuple[KeyColumn, ...]:
     """What each key column tells, alone and when it is left out. O(combinations columns) time."""
     keys, sizes = combinations.distinct, combinations.sizes
-    summed, found = combinations.summed(weights), []
-    for place, rest in enumerate(_without_each(keys)):
+    summed, columns = combinations.summed(weights), list(zip(keys.codes, keys.kinds, strict=True))
+    before, after = _up_to_each(columns), _up_to_each(columns[::-1])[::-1]
+    found: list[KeyColumn | None] = [None] * len(columns)
+
+    def look(place: int) -> None:
         by_value = np.bincount(keys.codes[place], sizes).astype(np.int64)
         by_value = by_value[by_value > 0]
-        records = np.bincount(rest.labels, sizes, rest.count).astype(np.int64)
-        summed_rest = np.bincount(rest.labels, summed, rest.count).astype(np.float64)
+        labels, count = joined(*before[place], *after[place])
+        records = np.bincount(labels, sizes, count).astype(np.int64)
+        summed_rest = np.bincount(labels, summed, count).astype(np.float64)
         without = Frequencies(records, summed_rest)
         if wildcards:
+            rest = Combinations(keys.without(place), labels, count)
             without = agreeing(rest.distinct, without)
-        found.append(
-            KeyColumn.of(
-                keys.names[place],
-                Tally.of(by_value, by_value.astype(np.float64), 1.0),
-                Tally.of(records, summed_rest, 1.0, *without),
-                None if contributions is None else float(contributions[place]),
-            )
+        found[place] = KeyColumn.of(
+            keys.names[place],
+            Tally.of(by_value, by_value.astype(np.float64), 1.0),
+            Tally.of(records, summed_rest, 1.0, *without),
+            None if contributions is None else float(contributions[place]),
         )
-    return tuple(found)
+
+    run_each([partial(look, place) for place in range(len(found))])
+    return tuple(column for column in found if column is not None)
 
 
-def _without_each(keys: Keys) -> Iterator[Combinations]:
-    """The combinations of all columns but one, for each of them.
-
-    Those before it and those after it, joined: so each takes one step more, not all columns.
-    """
-    last = len(keys.names) - 1
-    after: list[tuple[NDArray[np.int32], int]] = [(np.zeros(keys.rows, np.int32), 1)]
-    for column in range(last, 0, -1):
-        codes, kinds = after[-1]
-        labels, count = joined(
-            codes.astype(np.int64), kinds, keys.codes[column], keys.kinds[column]
-        )
-        after.append((labels.astype(np.int32), count))
-    before, count = np.zeros(keys.rows, np.int64), 1
-    for column in range(last + 1):
-        others = [place for place in range(last + 1) if place != column]
-        rest = Keys(
-            tuple(keys.names[place] for place in others),
-            keys.codes[others],
-            tuple(keys.kinds[place] for place in others),
-        )
-        yield Combinations(rest, *joined(before, count, *after.pop()))
-        before, count = joined(before, count, keys.codes[column], keys.kinds[column])
+def _up_to_each(columns: Sequence[tuple[NDArray, int]]) -> list[tuple[NDArray[np.int32], int]]:
+    """The combinations of all columns before each, so that it takes one step to leave one out."""
+    labels, count = np.zeros(columns[0][0].size, np.int64), 1
+    found = [(labels.astype(np.int32), count)]
+    for codes, kinds in columns[:-1]:
+        labels, count = joined(labels, count, codes, kinds)
+        found.append((labels.astype(np.int32), count))
+    return found

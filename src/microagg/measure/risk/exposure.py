@@ -26,12 +26,15 @@ TELLING = 10
 class Whole:
     """What was counted on all records, where the keys are those of a sample.
 
-    columns: what each key tells, but for special uniques. frequencies: by record of the sample.
+    columns: what each key tells, but for special uniques. frequencies: by record of the sample;
+    household_risks: the same, where there are households. household_expected: see `Exposure`.
     """
 
     tally: Tally
     columns: tuple[KeyColumn, ...]
     frequencies: Frequencies
+    household_risks: NDArray[np.float64] | None = None
+    household_expected: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,8 +103,17 @@ class Exposure:
     @cached_property
     def household_risks(self) -> NDArray[np.float64]:
         """By record."""
+        if self.whole is not None and self.whole.household_risks is not None:
+            return self.whole.household_risks
         assert self.households is not None
         return household_risk(self.risks_by_record, self.households)
+
+    @property
+    def household_expected(self) -> float:
+        """The records of households of which somebody is to be found."""
+        if self.whole is not None:
+            return self.whole.household_expected
+        return float(self.household_risks.sum())
 
     @cached_property
     def special(self) -> SpecialUniques | None:
@@ -163,10 +175,14 @@ class Exposure:
 
     @property
     def suggested_k(self) -> int:
-        """The least k such that nobody whose keys k or more records share has too high a risk.
-
-        Where that is nobody at all, the k that is enough for somebody who knows who is there.
-        """
-        k = max(2, self.tally.risky_sample + 1)
-        largest = int(self.tally.agreeing[-1])
-        return k if k <= largest else max(k, math.ceil(1.0 / self.threshold))
+        """The least k such that no record has too high a risk once k share every combination, each
+        of which stands for as few of the population as those of any combination do now."""
+        k, most = 2, max(2, math.ceil(1.0 / self.threshold))
+        while k < most:
+            middle = (k + most) // 2
+            alike = np.array([middle])
+            if individual_risk(alike, alike * self.tally.lightest)[0] > self.threshold:
+                k = middle + 1
+            else:
+                most = middle
+        return k

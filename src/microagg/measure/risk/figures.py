@@ -70,7 +70,7 @@ EXPOSURE: tuple[Figure, ...] = (
         "Expected in a found household",
         "sum h_i, h_i = 1 - prod over the household of i of (1 - r)",
         "Records of households of which somebody is found, who gives all others away.",
-        lambda exposure: float(exposure.household_risks.sum()),
+        lambda exposure: exposure.household_expected,
         unit="records",
         range=(0.0, np.inf),
         needs=("keys", "households"),
@@ -80,7 +80,7 @@ EXPOSURE: tuple[Figure, ...] = (
         "Household risk",
         "100 sum h_i / n",
         "The same as a share of all records.",
-        lambda exposure: 100.0 * float(exposure.household_risks.mean()),
+        lambda exposure: _percent(exposure, exposure.household_expected),
         needs=("keys", "households"),
     ),
     _exposure(

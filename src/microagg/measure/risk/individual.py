@@ -18,20 +18,36 @@ def individual_risk(
     (p / (1 - p))^2 log(1 / p); more: the approximation p / (f - (1 - p)), as sdcMicro has it. Where
     the sample is all there is, p >= 1: 1 / f.
     """
-    f = sample.astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = f / population
-        q = 1.0 - p
-        odds, surprise = p / q, -np.log1p(-q)
-        pairs = np.where(q < _NEAR_ONE, p * _series(q), odds - odds * odds * surprise)
-        risk = np.select([f == 1.0, f == 2.0], [odds * surprise, pairs], p / (f - q))
-    return np.where(p < 1.0, risk, 1.0 / f)
+    risk = 1.0 / sample
+    with np.errstate(divide="ignore"):
+        p = sample / population
+    below = p < 1.0
+    partly = slice(None) if below.all() else np.flatnonzero(below)
+    f, p = sample[partly], p[partly]
+    q = 1.0 - p
+    found = p / (f - q)
+    for size, formula in ((1, _alone), (2, _of_pairs)):
+        chosen = np.flatnonzero(f == size)
+        found[chosen] = formula(p[chosen], q[chosen])
+    risk[partly] = found
+    return risk
+
+
+def _alone(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    return p / q * -np.log1p(-q)
+
+
+def _of_pairs(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    odds = p / q
+    found = odds - odds * odds * -np.log1p(-q)
+    near = np.flatnonzero(q < _NEAR_ONE)
+    found[near] = p[near] * _series(q[near])
+    return found
 
 
 def _series(q: NDArray[np.float64]) -> NDArray[np.float64]:
     """(1 - (1 - q) log(1 / (1 - q)) / q) / q = sum over j of q^j / ((j + 1) (j + 2))."""
-    small = np.where(q < _NEAR_ONE, q, 0.0)
-    return sum(small**j / ((j + 1) * (j + 2)) for j in range(_TERMS)) + np.zeros_like(q)
+    return np.polynomial.Polynomial([1.0 / ((j + 1) * (j + 2)) for j in range(_TERMS)])(q)
 
 
 def household_risk(
@@ -41,6 +57,10 @@ def household_risk(
 
     households: the number of each record's, from 0.
     """
+    return -np.expm1(np.bincount(households, log_safe(individual)))[households]
+
+
+def log_safe(individual: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of the chance that a record is not found, which adds up in a household."""
     with np.errstate(divide="ignore"):
-        safe = np.log1p(-np.minimum(individual, 1.0))
-    return -np.expm1(np.bincount(households, safe))[households]
+        return np.log1p(-np.minimum(individual, 1.0))

@@ -39,6 +39,15 @@ class Keys:
         """How many records there are."""
         return self.codes.shape[1]
 
+    def without(self, column: int) -> Self:
+        """All columns but one."""
+        others = [place for place in range(len(self.names)) if place != column]
+        return type(self)(
+            tuple(self.names[place] for place in others),
+            self.codes[others],
+            tuple(self.kinds[place] for place in others),
+        )
+
     @cached_property
     def combinations(self) -> "Combinations":
         """The different combinations of values, no value being one too. O(rows columns) time."""
@@ -84,47 +93,46 @@ def numbered(keys: Keys, columns: Iterable[int] | None = None) -> tuple[NDArray[
     return labels, count
 
 
-def joined(
-    one: NDArray[np.int64], count: int, other: NDArray, kinds: int
-) -> tuple[NDArray[np.int64], int]:
+def joined(one: NDArray, count: int, other: NDArray, kinds: int) -> tuple[NDArray[np.int64], int]:
     """Pairs of numbers below `count` and `kinds`, numbered from 0 in order of appearance."""
-    pairs = one * kinds + other
+    pairs = one.astype(np.int64)
+    pairs *= kinds
+    pairs += other
     labels = np.empty(pairs.size, np.int64)
     if count * kinds <= _TABLE * pairs.size + 1024:
-        return labels, int(_number_by_table(pairs, np.full(count * kinds, -1), labels))
+        return labels, int(_number_by_table(pairs, np.zeros(count * kinds, np.int32), labels))
     slots = 1 << max(4, (2 * pairs.size - 1).bit_length())
-    return labels, int(
-        _number_by_hash(pairs, np.full(slots, -1), np.empty(slots, np.int64), labels)
-    )
+    return labels, int(_number_by_hash(pairs, np.zeros((slots, 2), np.int64), labels))
 
 
 @kernel
 def _number_by_table(pairs, table, labels):
-    """Numbers in order of appearance, by a table with a place for every pair."""
+    """Numbers in order of appearance, by a table with a place for every pair: its number from 1, so
+    that what memory begins with, 0, is none."""
     count = 0
     for row in range(pairs.size):
         found = table[pairs[row]]
-        if found < 0:
-            found = table[pairs[row]] = count
+        if found == 0:
             count += 1
-        labels[row] = found
+            found = table[pairs[row]] = count
+        labels[row] = found - 1
     return count
 
 
 @kernel
-def _number_by_hash(pairs, table, known, labels):
-    """The same by a hash table, whose size is a power of two; known: the pair at each place."""
-    mask = np.uint64(table.size - 1)
+def _number_by_hash(pairs, table, labels):
+    """The same by a hash table, whose size is a power of two: pairs and their numbers, side by side
+    as both are looked at."""
+    mask = np.int64(len(table) - 1)
     count = 0
     for row in range(pairs.size):
         pair = pairs[row]
         mixed = np.uint64(pair) * np.uint64(0x9E3779B97F4A7C15)
-        place = np.int64((mixed ^ (mixed >> np.uint64(32))) & mask)
-        while table[place] >= 0 and known[place] != pair:
-            place = (place + 1) & np.int64(mask)
-        if table[place] < 0:
-            table[place] = count
-            known[place] = pair
+        place = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask
+        while table[place, 1] != 0 and table[place, 0] != pair:
+            place = (place + 1) & mask
+        if table[place, 1] == 0:
             count += 1
-        labels[row] = table[place]
+            table[place, 0], table[place, 1] = pair, count
+        labels[row] = table[place, 1] - 1
     return count

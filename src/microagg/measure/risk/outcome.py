@@ -29,7 +29,7 @@ class Risk(Showing):
     expected: the re-identifications to be expected, expected_share: of all records;
     household_expected: the records of households of which somebody is to be found.
     violations: by k, how many records share their keys with fewer than k.
-    suggested_k: the least k such that no record whose keys k share has a risk above `threshold`.
+    suggested_k: the least k such that no record has a risk above `threshold` once k share all keys.
     columns: what each key tells; combinations: the columns that single most out together.
     figures: by the names of `microagg.measure.risk.figures`. class_sizes: how many combinations of
     keys so many records have. diversity: by record, of each confidential column. sampled: the
@@ -88,7 +88,7 @@ class Risk(Showing):
             suda_dis=None if special is None else exposure.dis[labels],
             expected=tally.expected,
             expected_share=tally.expected / max(1, tally.rows),
-            household_expected=None if household is None else float(household.sum()),
+            household_expected=None if household is None else exposure.household_expected,
             violations={k: exposure.violating(k) for k in VIOLATED},
             threshold=exposure.threshold,
             suggested_k=exposure.suggested_k,

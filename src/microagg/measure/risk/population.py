@@ -19,11 +19,12 @@ SMALL_SAMPLE = 0.1
 class PopulationUniques(NamedTuple):
     """An estimate of the records of the sample that are unique in the population, in percent.
 
-    The same share of the population is unique in it.
+    The same share of the population is unique in it. words: how it was made, if there is more to it
+    than counting.
     """
 
     percent: float
-    estimate: str
+    words: str = ""
 
 
 def population_uniques(
@@ -32,13 +33,20 @@ def population_uniques(
     """By the sizes of classes in the sample, how many classes have each, and the population."""
     n = int((sizes * times).sum())
     alone = int(times[sizes == 1].sum())
-    if population <= n:
-        return PopulationUniques(100.0 * alone / max(1, n), "counted")
-    if alone in (0, n):
-        # Without a single one, or with nobody else, models have nothing to go by.
-        return PopulationUniques(100.0 * (alone > 0), "counted")
-    estimate = pitman if n <= SMALL_SAMPLE * population else zayatz
-    return PopulationUniques(100.0 * estimate(sizes, times, population), estimate.__name__)
+    if population <= n or alone == 0:
+        return PopulationUniques(100.0 * alone / max(1, n))
+    if alone == n:
+        return PopulationUniques(
+            100.0,
+            "All records are unique by the keys, so nothing tells how many are in the population: "
+            "all are taken to be.",
+        )
+    told = "How many are unique in the population is estimated "
+    if n <= SMALL_SAMPLE * population:
+        told += "by Pitman's model (Hoshino 2001), as the table is a tenth of it or less."
+        return PopulationUniques(100.0 * pitman(sizes, times, population), told)
+    told += "as by Zayatz (1991), as the table is more than a tenth of it."
+    return PopulationUniques(100.0 * zayatz(sizes, times, population), told)
 
 
 def pitman(sizes: NDArray[np.int64], times: NDArray[np.int64], population: float) -> float:

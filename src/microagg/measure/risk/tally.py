@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from microagg.measure.risk.individual import individual_risk
 
+# Sizes are added up in a table while it has no more places than so many times the sizes.
+_TABLE = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -17,8 +20,8 @@ class Tally:
     sizes: the different numbers of records that combinations have, ascending; times: how many
     combinations have each. agreeing: the same of f, which is another where missing keys agree with
     all; records: how many records have it. expected: the re-identifications to be expected;
-    matched: the sum of 1 / F. risky: the records whose risk is too high, risky_sample: the largest
-    f of these. least: the least F; population: the sum of all weights.
+    matched: the sum of 1 / F. risky: the records whose risk is too high. least: the least F;
+    lightest: the least F / f. population: the sum of all weights.
     """
 
     sizes: NDArray[np.int64]
@@ -28,8 +31,8 @@ class Tally:
     expected: float
     matched: float
     risky: int
-    risky_sample: int
     least: float
+    lightest: float
     population: float
 
     @classmethod
@@ -48,19 +51,14 @@ class Tally:
         risks = individual_risk(sample, population)
         risky = risks > threshold
         at_least = np.maximum(population, sample)
-        different, times = np.unique(sizes, return_counts=True)
-        agreeing, places = np.unique(sample, return_inverse=True)
-        records = np.bincount(places, sizes, agreeing.size).astype(np.int64)
         return cls(
-            different,
-            times.astype(np.int64),
-            agreeing,
-            records,
+            *_added_up(sizes, np.ones_like(sizes)),
+            *_added_up(sample, sizes),
             float((risks * sizes).sum()),
             float((sizes / at_least).sum()),
             int(sizes[risky].sum()),
-            int(sample[risky].max(initial=1)),
             float(at_least.min(initial=np.inf)),
+            float((at_least / sample).min(initial=np.inf)),
             float(weights.sum()),
         )
 
@@ -76,8 +74,8 @@ class Tally:
             self.expected + other.expected,
             self.matched + other.matched,
             self.risky + other.risky,
-            max(self.risky_sample, other.risky_sample),
             min(self.least, other.least),
+            min(self.lightest, other.lightest),
             self.population + other.population,
         )
 
@@ -129,7 +127,19 @@ def _joined(
     other_keys: NDArray[np.int64],
     other_counts: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    both, places = np.unique(np.concatenate([keys, other_keys]), return_inverse=True)
-    sums = np.zeros(both.size, np.int64)
-    np.add.at(sums, places, np.concatenate([counts, other_counts]))
-    return both, sums
+    return _added_up(np.concatenate([keys, other_keys]), np.concatenate([counts, other_counts]))
+
+
+def _added_up(
+    keys: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Different keys, ascending, and what the counts of each add up to."""
+    most = int(keys.max(initial=0))
+    if most > _TABLE * keys.size:
+        different, places = np.unique(keys, return_inverse=True)
+        sums = np.bincount(places, counts)
+    else:
+        sums = np.bincount(keys, counts)
+        different = np.flatnonzero(np.bincount(keys))
+        sums = sums[different]
+    return different, sums.astype(np.int64)

@@ -144,6 +144,15 @@ class Format:
         """Read all of it. typed: the columns of a text file to understand, None for all."""
         raise NotImplementedError
 
+    def read_back(
+        self, path: Path, layout: Any, numbers: Mapping[str, pa.DataType], rows: int
+    ) -> Loaded:
+        """Read what was written with a layout, so many rows.
+
+        numbers: the columns full of numbers, and their types; of a text file all others are text.
+        """
+        return self.read(path, *self.reading_back(layout, list(numbers)))
+
     def write(self, table: pa.Table, path: Path, layout: Any) -> None:
         """Write a file; equal tables give equal bytes. layout: as `layout_for` gives it."""
         with self.open_writer(path, table.schema, layout, table.num_rows) as put:

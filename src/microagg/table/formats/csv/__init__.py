@@ -1,6 +1,6 @@
 """CSV files in and out: what nobody asked to understand comes out byte for byte as it came in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,11 +9,12 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from microagg.base.errors import InputError
 from microagg.base.files import COMPRESSED, suffix_of
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
-from microagg.table.formats.csv.columns import blocks, columns_of
+from microagg.table.formats.csv.columns import blocks, columns_of, columns_of_known
 from microagg.table.formats.csv.layout import (
     CsvLayout,
     Outline,
@@ -101,6 +102,24 @@ class Csv(Format):
         columns, layout, _rows = columns_of(path, plan, reading, typed, True, advance)
         table = pa.table([pa.chunked_array(column.chunks) for column in columns], plan.names)
         return Loaded(table, layout, plan.sha256, plan.notes)
+
+    def read_back(
+        self, path: Path, layout: CsvLayout, numbers: Mapping[str, pa.DataType], rows: int
+    ) -> Loaded:
+        """Columns full of numbers as such, all others as the texts that stand there.
+
+        One pass to look the file over, and one in which numbers are made as the bytes are cut up.
+        Memory: the table and a few blocks.
+        """
+        reading, typed = self.reading_back(layout, list(numbers))
+        plan = self._outline(path, reading)
+        try:
+            parts = blocks(path, plan, plan.names, numbers=numbers)
+            columns = columns_of_known(parts, plan.names, numbers, rows)
+        except InputError:
+            # Something else stands there: which column it is shows where all else is text.
+            return self.read(path, reading, typed)
+        return Loaded(pa.table(columns, plan.names), layout, plan.sha256)
 
     def open_parts(
         self, path: Path, reading: Reading, typed: Typed = None, advance: Advance = silent

@@ -8,12 +8,14 @@ import codecs
 import io
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
@@ -21,6 +23,7 @@ import pyarrow.csv as arrow_csv
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
+from microagg.kernels.threads import thread_count
 from microagg.table.formats.csv.layout import (
     ColumnLayout,
     Converter,
@@ -35,16 +38,49 @@ from microagg.table.formats.csv.layout import (
 from microagg.table.formats.format import Piped
 
 _END = "end"
+_NUMBERS = (pa.int64(), pa.float64())
 # Seconds in which a thread that reads ahead gets its turn.
 _READ_AHEAD = 0.02
 
 
 def blocks(
-    path: Path | Piped, plan: Outline, names: Sequence[str], advance: Advance = silent
+    path: Path | Piped,
+    plan: Outline,
+    names: Sequence[str],
+    advance: Advance = silent,
+    numbers: Mapping[str, pa.DataType] = MappingProxyType({}),
 ) -> Iterator[pa.RecordBatch]:
-    """The named columns as text, batch by batch; the file's faults become one sentence each."""
-    width, delimiter = len(plan.names), plan.layout.delimiter
-    end = delimiter.join([_END] * width)
+    """The named columns as text, batch by batch; the file's faults become one sentence each.
+
+    numbers: columns that are known to hold nothing else, and their types.
+    """
+    threads = thread_count() > 1
+    try:
+        yield from _blocks(path, plan, names, advance, numbers, threads)
+    except _FaultError:
+        if not threads:
+            raise
+        # With threads nobody knows the number of a row, which who mends the file wants to be told.
+        for _ in _blocks(path, plan, names, silent, numbers, False):
+            pass
+        raise
+
+
+class _FaultError(InputError):
+    """Something is wrong with the file, and the words may lack a number."""
+
+
+def _blocks(
+    path: Path | Piped,
+    plan: Outline,
+    names: Sequence[str],
+    advance: Advance,
+    numbers: Mapping[str, pa.DataType],
+    threads: bool,
+) -> Iterator[pa.RecordBatch]:
+    delimiter = plan.layout.delimiter
+    ends = {name: 0 if name in numbers else _END for name in plan.names}
+    end = delimiter.join(map(str, ends.values()))
     fault = (
         f"{plan.name} has a record longer than {plan.block / 2**20:.1f} MB; a quote may never be "
         "closed, or the delimiter or the line ends may be unusual"
@@ -65,19 +101,19 @@ def blocks(
         try:
             reader = arrow_csv.open_csv(
                 stream,
-                # Without threads rows are numbered, and nothing is slower by more than a third.
-                read_options=arrow_csv.ReadOptions(block_size=plan.block, use_threads=False),
+                read_options=arrow_csv.ReadOptions(block_size=plan.block, use_threads=threads),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=delimiter,
                     newlines_in_values=True,
                     # A blank line is a missing value if there is one column, and nothing otherwise.
-                    ignore_empty_lines=width > 1,
+                    ignore_empty_lines=len(plan.names) > 1,
                     invalid_row_handler=refuse,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
+                    column_types={name: numbers.get(name, pa.string()) for name in names},
                     include_columns=list(names),
-                    strings_can_be_null=False,
+                    null_values=[],
+                    decimal_point=plan.layout.decimal,
                 ),
             )
             held = None
@@ -93,8 +129,9 @@ def blocks(
             time.sleep(_READ_AHEAD)
             if isinstance(failure, MemoryError):
                 raise
-            raise InputError(fault) from None
-        if held is None or any(column[-1].as_py() != _END for column in held.columns):
+            raise _FaultError(fault) from None
+        last = {} if held is None else held.slice(held.num_rows - 1).to_pylist()[0]
+        if held is None or any(value != ends[name] for name, value in last.items()):
             raise InputError(f"{plan.name} opens a quote that is never closed")
         yield held.slice(0, held.num_rows - 1)
 
@@ -152,6 +189,8 @@ class Column:
         self._missing: Counter[str] = Counter()
         self._layout = ColumnLayout()
         self._convert: Converter | None = None
+        # Numbers of which none was missing so far, where no text for missing could be one.
+        self._full = False
         self._failed = False
 
     def add(self, text: pa.Array) -> None:
@@ -161,6 +200,14 @@ class Column:
             self.chunks.append(values)
 
     def _understood(self, text: pa.Array) -> pa.Array | None:
+        if self._full and self._convert is not None:
+            try:
+                values = self._convert(text)
+            except pa.ArrowInvalid:
+                self._full = False
+            else:
+                self._see(values)
+                return values
         present = without_missing(text, self._missing_values)
         if present.null_count:
             for found in pc.value_counts(text.filter(present.is_null())).to_pylist():
@@ -173,6 +220,9 @@ class Column:
                 self._convert, self._layout, values = understand(
                     present, self._decimal, self._date_format
                 )
+                self._full = values.type in _NUMBERS and not any(
+                    map(self._is_number, self._missing_values)
+                )
             elif present.null_count < len(present) and self._convert is not None:
                 values = self._convert(present)
         except pa.ArrowInvalid:
@@ -180,6 +230,13 @@ class Column:
             return None
         self._see(values)
         return values
+
+    def _is_number(self, text: str) -> bool:
+        assert self._convert is not None
+        try:
+            return bool(self._convert(pa.array([text])))
+        except pa.ArrowInvalid:
+            return False
 
     def _see(self, values: pa.Array) -> None:
         kind = values.type
@@ -257,6 +314,33 @@ def columns_of(
             column.finish()
     styles = {column.name: column.layout() for column in columns if column.typed}
     return columns, replace(plan.layout, decimal=decimal, columns=styles), rows
+
+
+def columns_of_known(
+    parts: Iterator[pa.RecordBatch],
+    names: Sequence[str],
+    numbers: Mapping[str, pa.DataType],
+    rows: int,
+) -> list[pa.Array | pa.ChunkedArray]:
+    """The columns of a file that has so many records, numbers each in one piece from the start."""
+    pieces = {name: np.empty(rows, kind.to_pandas_dtype()) for name, kind in numbers.items()}
+    texts: dict[str, list[pa.Array]] = {name: [] for name in names if name not in numbers}
+    count = 0
+    for batch in parts:
+        begin, count = count, count + batch.num_rows
+        if count > rows:
+            raise InputError("there are more records than were written")
+        for name, column in zip(names, batch.columns, strict=True):
+            if name in numbers:
+                pieces[name][begin:count] = column.to_numpy()
+            else:
+                texts[name].append(column)
+    return [
+        pa.array(pieces[name][:count])
+        if name in numbers
+        else pa.chunked_array(texts[name], pa.string())
+        for name in names
+    ]
 
 
 def _extremes(values: pa.Array) -> pa.Array:

@@ -22,6 +22,7 @@ import pyarrow.csv as arrow_csv
 from microagg.base.errors import InputError, OptionError
 from microagg.base.files import COMPRESSED
 from microagg.base.reading import Reading
+from microagg.kernels.threads import run_each
 from microagg.table.checks import check_names, sha256_of
 from microagg.table.formats.csv.dates import find_dates
 from microagg.table.formats.format import Piped
@@ -125,16 +126,24 @@ def outline(path: Path | Piped, reading: Reading) -> Outline:
     encoding = mark or "utf-8"
     if reading.encoding is not None:
         encoding = _encoding_named(reading.encoding, mark)
+    hashes: list[str] = []
+    scans: list[tuple[int, str]] = []
     try:
-        sha256, length, sample = _scan(path, encoding)
+        run_each(
+            [
+                lambda: scans.append(_scan(path, encoding)),
+                lambda: hashes.append(_hash(path)),
+            ]
+        )
     except _UndecodableError:
         if mark is not None or reading.encoding is not None:
             raise
         encoding = "cp1252"
-        sha256, length, sample = _scan(path, encoding)
-        if _CONTROL.search(sample):
+        scans = [_scan(path, encoding)]
+        if _CONTROL.search(scans[0][1]):
             raise _no_text(path) from None
         notes.append("not UTF-8; read as Windows-1252; say --encoding if that is wrong")
+    length, sample = scans[0]
     sample = sample.removeprefix("\ufeff")
     if not sample.strip("\ufeff\r\n"):
         raise InputError(f"{path.name} is empty; the first line must hold the column names")
@@ -155,9 +164,7 @@ def outline(path: Path | Piped, reading: Reading) -> Outline:
         line_end=line_end[0] if line_end else "\n",
     )
     names = _column_names(path.name, header, delimiter)
-    if isinstance(path, Path) and compression_of(path) is not None:
-        sha256 = sha256_of(path)
-    return Outline(path.name, sha256, length, layout, names, notes)
+    return Outline(path.name, hashes[0] if hashes else _hash(path), length, layout, names, notes)
 
 
 def compression_of(path: Path) -> str | None:
@@ -224,15 +231,19 @@ class _UndecodableError(InputError):
     """The bytes are not text in the encoding tried."""
 
 
-def _scan(path: Path | Piped, encoding: str) -> tuple[str, int, str]:
-    """Look at every byte: is this text, and where does it end? Its hash, length and beginning."""
-    digest = hashlib.sha256()
+def _hash(path: Path | Piped) -> str:
+    if isinstance(path, Piped):
+        return hashlib.sha256(path.content).hexdigest()
+    return sha256_of(path)
+
+
+def _scan(path: Path | Piped, encoding: str) -> tuple[int, str]:
+    """Look at every byte: is this text, and where does it end? Its length and beginning."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size, sample, tail = 0, "", ""
     with open_bytes(path) as file:
         while True:
             chunk = _taken(file, path, _SAMPLE)
-            digest.update(chunk)
             try:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as failure:
@@ -249,7 +260,7 @@ def _scan(path: Path | Piped, encoding: str) -> tuple[str, int, str]:
             if not chunk:
                 break
     blank = tail[len(tail.rstrip("\r\n")) :]
-    return digest.hexdigest(), size - len(blank.encode(encoding)), sample
+    return size - len(blank.encode(encoding)), sample
 
 
 def _no_text(path: Path | Piped) -> InputError:

@@ -1,7 +1,7 @@
 """Tables of SQLite and PostgreSQL databases."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from microagg.base.reading import Reading
 from microagg.table.checks import check_names, check_rows, fingerprint
 from microagg.table.formats.database.address import Address, quoted
 from microagg.table.formats.database.address import certificate_address as certificate_address
+from microagg.table.formats.database.aside import ask_aside
 from microagg.table.formats.database.postgresql import Postgresql
 from microagg.table.formats.database.sqlite import Sqlite
 from microagg.table.formats.format import Format, Head, Loaded, Source, Typed
@@ -63,11 +64,8 @@ class Database(Format):
         the digits in use, and types that only a database knows, such as json and uuid, become text.
         """
         place = Address.of(str(address))
-        with _asked(place, reading) as (base, query):
-            if reading.query is not None:
-                base.look(query)
-            table = base.ask(query)
-            tables = base.touched(by_query=reading.query is not None)
+        pieces, tables = ask_aside(_read, place, reading, seconds=reading.query_timeout or 0.0)
+        table = _driver(place).joined(pieces)
         named = "the answer" if reading.query is not None else f"table {place.table!r}"
         what = f"{named} of {place.shown}"
         check_names(table.column_names, what)
@@ -80,15 +78,12 @@ class Database(Format):
         if reading.query is not None:
             return None
         place = Address.of(address)
-        with _asked(place, reading) as (base, query):
-            width = base.ask(f"{query} LIMIT 1").num_columns
-            rows = base.about_rows()
-            enough = max(1000, most // (16 * max(1, width)))
-            if rows <= enough:
-                return None
-            table = base.ask(f"{query} LIMIT {enough}")
-            share = table.num_rows / max(rows, table.num_rows)
-            return Head(Loaded(table, base.touched(), ""), share)
+        seconds = reading.query_timeout or 0.0
+        pieces, (rows, tables) = ask_aside(_head, place, reading, most, seconds=seconds)
+        if not pieces:
+            return None
+        table = _driver(place).joined(pieces)
+        return Head(Loaded(table, tables, ""), table.num_rows / max(rows, table.num_rows))
 
     def layout_of_file(self, layout: Any) -> Any:
         """All of it: the names of tables."""
@@ -97,9 +92,8 @@ class Database(Format):
 
 def tables_read(address: str, reading: Reading) -> Tables:
     """The tables that an input would be read from, as far as they are known before it is."""
-    with _asked(Address.of(address), reading) as (base, query):
-        base.look(query)
-        return base.touched(by_query=reading.query is not None)
+    place = Address.of(address)
+    return ask_aside(_look, place, reading, seconds=reading.query_timeout or 0.0)[1]
 
 
 def refuse_replacing(address_text: str, tables: Tables, force: bool) -> None:
@@ -167,17 +161,48 @@ def draft(
         raise
 
 
+def _read(place: Address, reading: Reading) -> Generator[pa.RecordBatch, None, Tables]:
+    with _asked(place, reading) as (base, query):
+        if reading.query is not None:
+            base.look(query)
+        yield from base.pieces(query)
+        return base.touched(by_query=reading.query is not None)
+
+
+def _head(
+    place: Address, reading: Reading, most: int
+) -> Generator[pa.RecordBatch, None, tuple[int, Tables]]:
+    """No pieces at all of a table that is not large."""
+    with _asked(place, reading) as (base, query):
+        width = base.ask(f"{query} LIMIT 1").num_columns
+        rows = base.about_rows()
+        enough = max(1000, most // (16 * max(1, width)))
+        if rows > enough:
+            yield from base.pieces(f"{query} LIMIT {enough}")
+        return rows, base.touched()
+
+
+def _look(place: Address, reading: Reading) -> Generator[pa.RecordBatch, None, Tables]:
+    with _asked(place, reading) as (base, query):
+        base.look(query)
+        yield from ()
+        return base.touched(by_query=reading.query is not None)
+
+
+def _driver(address: Address) -> type[Sqlite | Postgresql]:
+    return Postgresql if address.file is None else Sqlite
+
+
 @contextmanager
-def _connected(address: Address, timeout: float | None) -> Iterator[Sqlite | Postgresql]:
-    """timeout: seconds for reading, 0 for any number; None is a connection to write."""
-    known = Postgresql if address.file is None else Sqlite
-    with closing(known(address, timeout)) as base:
+def _connected(address: Address, seconds: float | None) -> Iterator[Sqlite | Postgresql]:
+    """seconds: for reading, 0 for any number; None is a connection to write."""
+    with closing(_driver(address)(address, seconds)) as base:
         yield base
 
 
 @contextmanager
 def _asked(place: Address, reading: Reading) -> Iterator[tuple[Sqlite | Postgresql, str]]:
-    """A connection that only reads, and what to ask."""
+    """A connection that only reads, and what to ask; by a process that can be ended."""
     if reading.query is None:
         _check_table(place, ", or give a query")
     with _connected(place, reading.query_timeout or 0.0) as base:

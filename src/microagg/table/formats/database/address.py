@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from microagg.base.errors import InputError, OptionError
 
 _POSTGRES = re.compile(r"(?i:postgres(?:ql)?)://(?:[^@/?#]*@)?([^@/?#]*(?:/[^@?#]*)?)(?:\?.*)?")
-# A statement that was given up: it took longer than it may, or somebody wants the program to end.
+# A statement that was given up: it took longer than it may.
 _GIVEN_UP = "57014"
 # It ends the name of a table, and so its address.
 _CERTIFICATE = "_certificate"
@@ -76,6 +76,13 @@ class Address:
         """The table beside it that holds its certificate."""
         return replace(self, table=f"{self.table}{_CERTIFICATE}")
 
+    def is_late(self, seconds: float) -> InputError:
+        """No answer came in time."""
+        return InputError(
+            f"{self.shown} did not answer within {seconds:g} seconds; ask for less, or give it "
+            "longer with query_timeout (--query-timeout)"
+        )
+
     @contextmanager
     def plain_errors(self, trouble: str, seconds: float = 0.0) -> Iterator[None]:
         """Say what went wrong without the words of the driver, which may quote values or passwords.
@@ -85,20 +92,14 @@ class Address:
         started = time.monotonic()
         try:
             yield
-        except (OptionError, InputError):
+        except (OptionError, InputError, MemoryError):
             raise
         except Exception as problem:
             state = getattr(problem, "sqlstate", None)
             late = bool(seconds) and time.monotonic() - started >= 0.9 * seconds
-            if state == _GIVEN_UP and not late:
-                # What a signal raises within the driver is lost on the way here.
-                raise KeyboardInterrupt from None
             # Of an answer that comes piece by piece the driver does not tell the state.
-            if isinstance(problem, TimeoutError) or (late and state in (_GIVEN_UP, None)):
-                trouble = (
-                    f"did not answer within {seconds:g} seconds; ask for less, or give it longer "
-                    "with query_timeout (--query-timeout)"
-                )
+            if late and state in (_GIVEN_UP, None):
+                raise self.is_late(seconds) from None
             code = f" (SQLSTATE {state})" if state else ""
             raise InputError(f"{self.shown} {trouble}{code}") from None
 

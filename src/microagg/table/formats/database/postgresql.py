@@ -1,7 +1,8 @@
 """PostgreSQL, through ADBC."""
 
+import os
 import re
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -10,12 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
-from microagg.base.memory import Arriving
 from microagg.table.checks import decoded, require
 from microagg.table.formats.database.address import Address, quoted
 
 _LONGEST_NAME = 63
 _DIGITS = 38
+# Seconds until a server that says nothing is given up.
+_PATIENCE = 30
 _KIND = """
     SELECT CASE WHEN c.relkind IN ('r', 'p') THEN 'table' WHEN c.relkind IN ('v', 'm')
     THEN 'view' ELSE 'thing of another kind' END FROM pg_catalog.pg_class c
@@ -44,19 +46,19 @@ _TRUSTED = """
 class Postgresql:
     """A connection in a transaction, which ends with it unless it is committed."""
 
-    def __init__(self, address: Address, timeout: float | None) -> None:
-        """timeout: seconds there are for reading, 0 for any; None is a connection to write."""
-        doing = "reading databases" if timeout is not None else "writing databases"
+    def __init__(self, address: Address, seconds: float | None) -> None:
+        """seconds: there are for reading, 0 for any; None is a connection to write."""
+        doing = "reading databases" if seconds is not None else "writing databases"
         driver = require("adbc_driver_postgresql.dbapi", doing, "sql")
-        self._address, self._timeout = address, timeout or 0.0
+        self._address, self._seconds = address, seconds or 0.0
         with address.plain_errors(
             "cannot be opened; is it there, and are user and password right?"
         ):
-            self._base = driver.connect(address.url)
+            self._base = driver.connect(with_patience(address.url))
             self._cursor = self._base.cursor()
-        if timeout is not None:
+        if seconds is not None:
             self.execute("SET TRANSACTION READ ONLY")
-            self.execute(f"SET LOCAL statement_timeout = {min(round(timeout * 1000), 2**31 - 1)}")
+            self.execute(f"SET LOCAL statement_timeout = {min(round(seconds * 1000), 2**31 - 1)}")
 
     def at_certificate(self) -> Self:
         """The same connection and transaction, at the table of the certificate."""
@@ -84,7 +86,7 @@ class Postgresql:
 
         What writes tables is refused by the transaction. But who runs the server may do more.
         """
-        with self._address.plain_errors("did not answer the query", self._timeout):
+        with self._address.plain_errors("did not answer the query", self._seconds):
             self._copying(False)
             self._cursor.execute(f"EXPLAIN (VERBOSE) {query}")
             plan = "\n".join(line for (line,) in self._cursor.fetchall())
@@ -113,28 +115,23 @@ class Postgresql:
 
     def ask(self, query: str) -> pa.Table:
         """The answer to a query, in types that others know."""
-        with self._address.plain_errors("did not answer the query", self._timeout):
-            table = self._fetched(query)
-        return pa.table([_known(column) for column in table.columns], names=table.column_names)
+        return self.joined(list(self.pieces(query)))
 
-    def _fetched(self, query: str) -> pa.Table:
-        """The answer, as long as memory holds it; who asks the program to end need not wait."""
-        arriving = Arriving(f"the answer of {self._address.shown}")
-
-        def fetch() -> pa.Table:
+    def pieces(self, query: str) -> Iterator[pa.RecordBatch]:
+        """The answer as it comes, in types of the database; the first piece has no rows."""
+        with self._address.plain_errors("did not answer the query", self._seconds):
             self._cursor.execute(query)
-            reader, batches = self._cursor.fetch_record_batch(), []
-            for batch in reader:
-                batches.append(batch)
-                arriving.add(batch.nbytes)
-            return pa.Table.from_batches(batches, reader.schema)
+            reader = self._cursor.fetch_record_batch()
+            yield pa.record_batch(
+                [pa.nulls(0, kind) for kind in reader.schema.types], reader.schema
+            )
+            yield from reader
 
-        with ThreadPoolExecutor(1) as aside:
-            try:
-                return aside.submit(fetch).result()
-            except BaseException:
-                self._cursor.adbc_cancel()
-                raise
+    @staticmethod
+    def joined(pieces: Sequence[pa.RecordBatch]) -> pa.Table:
+        """All pieces of an answer as one table, in types that others know."""
+        table = pa.Table.from_batches(pieces)
+        return pa.table([_known(column) for column in table.columns], names=table.column_names)
 
     def touched(self, *, by_query: bool = False) -> frozenset[Any] | None:
         """The tables that were read, by their numbers in the cluster; None if it cannot be told."""
@@ -184,7 +181,7 @@ class Postgresql:
         self._base.close()
 
     def _all(self, query: str) -> list[tuple[Any, ...]]:
-        with self._address.plain_errors("cannot be read as a database", self._timeout):
+        with self._address.plain_errors("cannot be read as a database", self._seconds):
             self._cursor.execute(query)
             return self._cursor.fetchall()
 
@@ -198,6 +195,13 @@ def _check_lengths(names: list[str]) -> None:
             raise InputError(
                 f"the name {each!r} is longer than the {_LONGEST_NAME} bytes of PostgreSQL"
             )
+
+
+def with_patience(url: str) -> str:
+    """The address such that a server that says nothing is given up, unless it was said when."""
+    if "connect_timeout=" in url or "PGCONNECT_TIMEOUT" in os.environ:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}connect_timeout={_PATIENCE}"
 
 
 def _known(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,7 +12,6 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from microagg.base.errors import InputError
-from microagg.base.memory import Arriving
 from microagg.table.checks import decoded
 from microagg.table.formats.database.address import Address, quoted
 
@@ -31,7 +29,6 @@ _ALLOWED = {
 _ASKED = {"data_version", "page_size"}
 # What loads code, or reads pages of which nobody knows the table.
 _REFUSED = {"load_extension", "fts3_tokenizer", "sqlite_dbpage"}
-_STEPS_BETWEEN_LOOKS = 20_000
 _ROWS_AT_ONCE = 2000
 # From the narrowest to the widest.
 _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.binary()}
@@ -40,13 +37,12 @@ _TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.bina
 class Sqlite:
     """A connection to a SQLite file, in a transaction that ends with it unless it is committed."""
 
-    def __init__(self, address: Address, timeout: float | None) -> None:
-        """timeout: seconds there are for reading, 0 for any; None is a connection to write."""
+    def __init__(self, address: Address, seconds: float | None) -> None:
+        """seconds: there are for reading, 0 for any; None is a connection to write."""
         assert address.file is not None
         self._address, self._file = address, address.file
         self._tables: set[str] = set()
-        self._timeout, self._started = timeout, time.monotonic()
-        reads = timeout is not None
+        reads = seconds is not None
         if reads and not self._file.is_file():
             raise InputError(
                 f"there is no SQLite file {self._file}; after sqlite: an absolute path is "
@@ -78,7 +74,6 @@ class Sqlite:
             self._base.execute(step).fetchall()
         if reads:
             self._base.set_authorizer(self._may)
-            self._base.set_progress_handler(self._is_late, _STEPS_BETWEEN_LOOKS)
 
     def _may(self, action: int, first: str | None, second: str | None, *_: Any) -> int:
         """Whether a query may do something; which tables it reads is noted on the way."""
@@ -90,9 +85,6 @@ class Sqlite:
         if action == sqlite3.SQLITE_READ:
             self._tables.add((first or "").lower())
         return sqlite3.SQLITE_OK
-
-    def _is_late(self) -> bool:
-        return bool(self._timeout) and time.monotonic() - self._started > (self._timeout or 0.0)
 
     def at_certificate(self) -> Self:
         """The same connection and transaction, at the table of the certificate."""
@@ -130,24 +122,22 @@ class Sqlite:
 
     def ask(self, query: str) -> pa.Table:
         """The answer to a query; a column that mixes types becomes the widest of them."""
-        with self._address.plain_errors("did not answer the query", self._timeout or 0.0):
-            try:
-                cursor = self._base.execute(query)
-                names = [each[0] for each in cursor.description or ()]
-                columns: list[list[pa.Array]] = [[] for _ in names]
-                arriving = Arriving(f"the answer of {self._address.shown}")
-                while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-                    for parts, values in zip(columns, zip(*rows, strict=True), strict=True):
-                        parts.append(_narrowest(values))
-                    arriving.add(sum(parts[-1].nbytes for parts in columns))
-            except sqlite3.OperationalError as problem:
-                if problem.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                    raise
-                if self._is_late():
-                    raise TimeoutError from None
-                # What a signal raises within `_is_late` is lost on the way here.
-                raise KeyboardInterrupt from None
-        return pa.table([_in_one_type(parts) for parts in columns], names=names)
+        return self.joined(list(self.pieces(query)))
+
+    def pieces(self, query: str) -> Iterator[pa.RecordBatch]:
+        """The answer as it comes, each piece in types of its own; the first has no rows."""
+        with self._address.plain_errors("did not answer the query"):
+            cursor = self._base.execute(query)
+            names = [each[0] for each in cursor.description or ()]
+            yield pa.record_batch([pa.nulls(0) for _ in names], names)
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                yield pa.record_batch([_narrowest(each) for each in zip(*rows, strict=True)], names)
+
+    @staticmethod
+    def joined(pieces: Sequence[pa.RecordBatch]) -> pa.Table:
+        """All pieces of an answer as one table."""
+        columns = zip(*(piece.columns for piece in pieces), strict=True)
+        return pa.table([_in_one_type(parts) for parts in columns], pieces[0].schema.names)
 
     def touched(self, *, by_query: bool = False) -> frozenset[Any]:
         """The tables that were read, by what makes their file the same under any name."""
@@ -211,7 +201,7 @@ def _widened(values: Sequence[Any], kind: type) -> pa.Array:
     return pa.array(map(turned, values), _TYPES[kind])
 
 
-def _in_one_type(parts: list[pa.Array]) -> pa.ChunkedArray:
+def _in_one_type(parts: Sequence[pa.Array]) -> pa.ChunkedArray:
     names = {kind: name for name, kind in _TYPES.items()}
     types = {names[part.type] for part in parts if part.type in names}
     widest = _wider(types) if types else int
