@@ -112,6 +112,22 @@ def test_a_failure_comes_out_and_stops_the_rest(failure, cells, count, threads):
     assert 1 <= len(done) <= count
 
 
+def test_of_several_failures_that_of_the_first_job_comes_out(threads):
+    threads(2)
+    failed = threading.Event()
+
+    def late():
+        failed.wait(10)
+        raise ValueError("first")
+
+    def early():
+        failed.set()
+        raise ValueError("second")
+
+    with pytest.raises(ValueError, match="first"):
+        run_each([late, early])
+
+
 def test_nothing_is_nothing():
     run_all(None, np.zeros(3, np.int64), silent)
 

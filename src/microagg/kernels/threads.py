@@ -54,7 +54,8 @@ def run_each(jobs: Sequence[Callable[[], None]], at_once: int | None = None) -> 
     """Run independent jobs, the first ones first, no more than so many at once.
 
     Fewer jobs than threads share these among them. Nothing is left running: after a failure or an
-    interruption, jobs that have begun are waited for and the others left out.
+    interruption, jobs that have begun are waited for and the others left out. Of several failures
+    that of the first job is told: whatever the threads, it is the same.
     """
     threads = thread_count()
     workers = min(len(jobs), threads, at_once or threads)
@@ -62,20 +63,20 @@ def run_each(jobs: Sequence[Callable[[], None]], at_once: int | None = None) -> 
         for job in jobs:
             job()
         return
-    waiting = list(reversed(jobs))
-    failures: list[BaseException] = []
+    waiting = list(enumerate(jobs))[::-1]
+    failures: dict[int, BaseException] = {}
 
     def work() -> None:
         with limited(threads // workers):
             while True:
                 try:
-                    job = waiting.pop()
+                    number, job = waiting.pop()
                 except IndexError:
                     return
                 try:
                     job()
                 except BaseException as failure:
-                    failures.append(failure)
+                    failures[number] = failure
                     waiting.clear()
 
     helpers = [threading.Thread(target=work) for _ in range(workers - 1)]
@@ -91,7 +92,7 @@ def run_each(jobs: Sequence[Callable[[], None]], at_once: int | None = None) -> 
             helper.join()
         raise
     if failures:
-        raise failures[0]
+        raise failures[min(failures)]
 
 
 def run_all(
