@@ -1,5 +1,6 @@
 import datetime as dt
 import decimal
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.columns.coded import decode, encode
+from microagg.columns.kinds import find
 
 DAY = dt.date(2024, 2, 27)
 MOMENT = dt.datetime(2024, 2, 27, 13, 5, 7)
@@ -231,3 +233,11 @@ def test_rows():
     assert coded.varies
     assert not encode("x", pa.array([5, None, 5])).varies
     assert not encode("x", pa.array([None, None], pa.int64())).varies
+
+
+def test_borders_between_dates_at_the_end_of_time_are_told_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind = find("date")
+        column = kind.encode("x", pa.array([2**63 - 1, 0], pa.timestamp("s")), None)
+        assert len(kind.edge_texts(column, np.array([9.3e18, -9.3e18, 0.0]))) == 3

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import microagg
 from microagg.columns.coding import Observed
-from microagg.columns.digits import FEW, Digits
+from microagg.columns.digits import FEW, Digits, may_be_codes
 
 
 def naive_decimals(values):
@@ -94,3 +94,21 @@ def test_floats_that_are_all_whole_stay_whole(tmp_path, engine):
         release.write(tmp_path / "two.parquet")
     after = pd.read_parquet(tmp_path / "two.parquet")["age"]
     assert (after != after.round()).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "few", "codes"),
+    [
+        ("household_size", True, False),
+        ("number of children", True, False),
+        ("Anzahl Kinder", True, False),
+        ("rooms", True, False),
+        ("answer7", True, True),
+        ("region", False, True),
+        ("size class", True, True),
+        ("income", False, False),
+    ],
+)
+def test_what_was_counted_is_no_code(name, few, codes):
+    assert may_be_codes(name, "integer", few) == codes
+    assert not may_be_codes(name, "continuous", few)

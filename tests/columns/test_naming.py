@@ -36,7 +36,16 @@ def test_words_lose_their_accents():
 
 @pytest.mark.parametrize(
     "name",
-    ["sampling_weight", "Gewichtung", "pondération", "factor_de_expansion", "peso_campionario"],
+    [
+        "sampling_weight",
+        "Gewichtung",
+        "pondération",
+        "factor_de_expansion",
+        "peso_campionario",
+        "AFNLWGT",
+        "WTFINL",
+        "PERWT",
+    ],
 )
 def test_weights(name):
     assert named_like_weights(words_of(name))

@@ -13,6 +13,7 @@ from microagg.base.recipe import Recipe
 from microagg.engine.block import group_cell
 from microagg.engine.plan import CELL_ROWS, DROPPED, Plan, make_plan
 from microagg.engine.survey import Survey
+from microagg.release.judging import MEASURED, is_judged_whole
 from tests.engine.tables import KINDS, SETTINGS, few, nasty
 from tests.naive.cells import walk
 
@@ -158,6 +159,32 @@ def test_up_to_so_many_rows_it_is_one_cell(within):
     assert more.leaves > 1
     assert more.divides
     assert whole.n_cells == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "kinds", "at_once"), [(5, 65, 10_000), (2, 65, 25_000), (5, 64, CELL_ROWS)]
+)
+def test_neighbours_among_many_categories_are_looked_for_among_fewer(columns, kinds, at_once):
+    """Everybody is about as far as everybody else: no index leaves anything out."""
+    draw = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "age": draw.integers(0, 90, 500),
+            **{f"code {i}": draw.permutation(np.arange(500) % kinds) for i in range(columns)},
+        }
+    )
+    nominal = dict.fromkeys(table.column_names[1:], "nominal")
+    table = table.cast(pa.schema([("age", pa.int64()), *((name, pa.string()) for name in nominal)]))
+    wanted = {"quasi_identifiers": table.column_names, "kinds": nominal, "k": 3}
+    survey = surveyed(table, Recipe(**wanted))
+    plan = make_plan(survey, {})
+    assert (plan.cell_rows, plan.rows_at_once) == (at_once, at_once)
+    assert make_plan(survey, {}, Recipe(**wanted, method="mdav")).cell_rows is None
+    assert make_plan(survey, {}, Recipe(**wanted, cell_rows=300_000)).cell_rows == 300_000
+    # So many are linked to all; of more, some are.
+    most = min(MEASURED, 2 * at_once)
+    assert is_judged_whole(replace(plan, rows=most))
+    assert not is_judged_whole(replace(plan, rows=most + 1))
 
 
 def test_rows_fall_into_the_leaves_that_the_tree_says():

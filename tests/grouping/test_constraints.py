@@ -9,10 +9,13 @@ from microagg.base.errors import InputError
 from microagg.grouping.constraints import (
     How,
     check_entities_within,
+    entity_mixed,
     entity_points,
     partition_units,
 )
 from microagg.grouping.doors import partition
+from microagg.grouping.method import Mixed
+from tests.naive import mixed as naive_mixed
 from tests.naive import units as naive
 
 MDAV = How("mdav", 0, {})
@@ -109,3 +112,52 @@ def test_fewer_units_than_k_are_refused():
         units(np.zeros((9, 1)), 3, entities=np.arange(9) % 2)
     with pytest.raises(InputError, match="only 2 "):
         units(np.zeros((2, 1)), 3)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.integers(0, 5),
+            st.one_of(st.none(), st.integers(-9, 9)),
+            st.integers(-1, 3),
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_what_an_entity_has_to_lose(rows):
+    """Its average and its commonest category, by the definition."""
+    of, values, codes = zip(*rows, strict=True)
+    entities = np.unique(of, return_inverse=True)[1]
+    numbers = np.array([[np.nan if value is None else value] for value in values], float)
+    prices = np.array([2.0])
+    mixed = Mixed(numbers, np.array(codes, np.int32)[:, None], prices)
+    found = entity_mixed(mixed, entities)
+    assert found.prices is prices
+    for entity in range(entities.max() + 1):
+        mine = [row for row, each in zip(rows, entities, strict=True) if each == entity]
+        known = [value for _, value, _ in mine if value is not None]
+        mean = sum(known) / len(known) if known else np.nan
+        np.testing.assert_allclose(found.numbers[entity, 0], mean, atol=1e-12)
+        kinds = sorted({code for *_, code in mine})
+        assert found.codes[entity, 0] == max(
+            kinds, key=lambda kind: (sum(code == kind for *_, code in mine), -kind)
+        )
+
+
+def test_entities_are_grouped_by_what_is_lost_of_them():
+    """People in two waves: a category in the middle of two others is no category."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(rng.integers(0, 6, 150), 2)
+    values = np.repeat(rng.normal(size=150), 2)
+    entities = np.repeat(np.arange(150), 2)
+    points = np.column_stack([values, np.eye(6)[codes] * 2.0])
+    mixed = Mixed(values[:, None], codes.astype(np.int32)[:, None], np.array([2.0]))
+
+    def lost(**more):
+        how = How("search", 0, {})
+        labels = partition_units(points, 4, how, entities=entities, **more).labels
+        groups = [np.flatnonzero(labels == each) for each in range(labels.max() + 1)]
+        return naive_mixed.total_loss(mixed, groups)
+
+    assert lost(mixed=mixed) < lost()

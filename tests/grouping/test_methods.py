@@ -37,6 +37,8 @@ def test_auto_picks_by_size():
         assert auto(n, effort="best") == ("search", {"effort": "best", **mdav})
         assert auto(n, steps=9) == ("search", {"steps": 9, **mdav})
     assert auto(200_001) == ("search", {"effort": "brief", **lloyd})
+    assert auto(100_000, d=128) == ("search", mdav)
+    assert auto(100_001, d=128) == ("search", {"effort": "brief", **lloyd})
     assert auto(10**6, effort="balanced") == ("search", {"effort": "balanced", **lloyd})
     assert auto(10**6, steps=9) == ("search", {"steps": 9, **lloyd})
     assert auto(10**6, time_limit=2) == ("search", {"time_limit": 2.0, **lloyd})

@@ -6,11 +6,13 @@ from hypothesis import strategies as st
 from microagg.grouping.sequence import orderings
 from microagg.grouping.sequence.orderings import (
     farthest_from_centroid,
+    order_by_halves,
     order_by_nearest_next,
     order_by_principal_component,
     order_by_zscore,
 )
 from microagg.grouping.sequence.split import lines_in_order
+from microagg.kernels.threads import limited
 from tests.naive import orderings as naive
 from tests.published import integer_losses
 from tests.reference import load
@@ -108,6 +110,24 @@ def test_farthest_equals_its_twin(kind):
         assert found == naive.farthest_from_centroid(records)
 
 
+@given(clouds)
+@settings(max_examples=60, deadline=None)
+def test_halves_are_halves(records):
+    order = order_by_halves(records)
+    assert sorted(order.tolist()) == list(range(len(records)))
+    assert naive.are_halves(records, order)
+
+
+def test_halves_of_many_records_whatever_the_threads():
+    records = cloud(5, 6000, 3, "gaussian")
+    order = order_by_halves(records)
+    assert naive.are_halves(records, order)
+    assert not naive.are_halves(records, order[::-1])
+    for count in (1, 3):
+        with limited(count):
+            assert (order_by_halves(records) == order).all()
+
+
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 40_000])
 def test_lines_in_order(n):
     rng = np.random.default_rng(n)
@@ -120,7 +140,12 @@ def test_lines_in_order(n):
 def test_records_are_left_alone():
     records = cloud(1, 100, 3, "gaussian")
     records.flags.writeable = False
-    for function in (order_by_zscore, order_by_principal_component, order_by_nearest_next):
+    for function in (
+        order_by_zscore,
+        order_by_principal_component,
+        order_by_halves,
+        order_by_nearest_next,
+    ):
         assert sorted(function(records).tolist()) == list(range(100))
 
 

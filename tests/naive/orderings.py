@@ -20,6 +20,29 @@ def order_by_zscore(records):
     return order_by_score(records, np.ones(records.shape[1]))
 
 
+def are_halves(records, order, leaf=16):
+    """Whether lower halves stand before upper ones, down to leaves: of few records along the first
+    attribute in which they lie widest, of more along any, for these are only looked over."""
+    if len(order) == 0:
+        return True
+    leaves = 1
+    while leaves * leaf < len(order):
+        leaves *= 2
+
+    def holds(rows, leaves):
+        if leaves == 1:
+            return True
+        lower, upper = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        attributes = range(records.shape[1])
+        if len(rows) < 128:
+            widths = [max(records[rows, a]) - min(records[rows, a]) for a in attributes]
+            attributes = [widths.index(max(widths))]
+        cut = any(max(records[lower, a]) <= min(records[upper, a]) for a in attributes)
+        return cut and holds(lower, leaves // 2) and holds(upper, leaves // 2)
+
+    return holds(list(order), leaves)
+
+
 def squared_distance(one, other):
     total = 0.0
     for x, y in zip(one, other, strict=True):

@@ -115,6 +115,9 @@ def test_the_command_says_short_lines(tmp_path, survey):
     head, *rows = (survey / "out.csv").read_text().splitlines()
     assert head == "age;sex"
     assert all(len(row.partition(";")[0].partition(".")[2]) == 1 for row in rows)
+    assert "decimals" not in lines
+    done = commands.microagg(*asked(survey, "--force"), folder=survey)
+    assert "decimals     as the noise left them; --decimals 0 rounds them" in done.out
 
 
 def test_the_command_spends_nothing_on_what_it_refuses(tmp_path, survey):

@@ -264,6 +264,21 @@ def test_unusable_bounds(bounds, message):
         simulated({"x": [1.0, 2.0]}, bounds=bounds, method="records")
 
 
+def test_codes_are_counted_like_categories(tmp_path):
+    """Whole numbers that the bounds list, and the rest as other; a fraction is no code."""
+    data = {"x": [1.0, 2.0, 2.0, 7.0, 1.5, -1.0] * 50}
+    found = simulated(data, bounds={"x": ["1", "2", "-1"]}, method="marginals", epsilon=1000.0)
+    marginal = found.marginals["x"]
+    assert dict(zip(marginal.values, marginal.counts, strict=True)) == {
+        "1": 50, "2": 100, "-1": 50, "other": 100
+    }  # fmt: skip
+    path = tmp_path / "t.csv"
+    path.write_text("sex\n" + "1\n2\n" * 30)
+    found = simulated(path, bounds={"sex": ["1", "2"]}, method="marginals", epsilon=1000.0)
+    found.write(tmp_path / "r.csv")
+    assert sorted((tmp_path / "r.csv").read_text().split()) == ["1"] * 30 + ["2"] * 30 + ["sex"]
+
+
 def test_text_needs_categories():
     with pytest.raises(OptionError, match="must list all categories"):
         simulated({"x": ["a", "b"]}, bounds={"x": (0, 5)}, method="marginals")

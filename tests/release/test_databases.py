@@ -308,14 +308,19 @@ def test_what_was_replaced_is_in_no_file_beside(tmp_path, mode):
         assert other.execute("SELECT b FROM safe").fetchall() == [("x",), ("y",)]
 
 
-SETTINGS = {"k": 3, "quasi_identifiers": ["age", "sex"], "confidential": ["ill"], "method": "mdav"}
+SETTINGS = {
+    "k": 3,
+    "quasi_identifiers": ["age", "sex", "born"],
+    "confidential": ["ill"],
+    "method": "mdav",
+}
 
 
 @pytest.fixture
 def survey(tmp_path):
-    rows = [f"{20 + i * 7 % 31},{'fm'[i % 2]},{i % 3}" for i in range(24)]
+    rows = [f"{20 + i * 7 % 31},{'fm'[i % 2]},{i % 3},{i:02}.04.1970,{i}.5" for i in range(1, 25)]
     path = tmp_path / "survey.csv"
-    path.write_text("\n".join(["age,sex,ill", *rows]) + "\n")
+    path.write_text("\n".join(["age,sex,ill,born,pay", *rows]) + "\n")
     return path
 
 

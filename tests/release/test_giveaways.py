@@ -61,7 +61,7 @@ def test_values_of_ones_own_are_named(people):
     for name in ("contact", "CaseNumber"):
         assert f"{name} stays in the release, and nearly every record has its own value" in found
     assert "distance stays" not in found
-    assert "have a combination of distance that no other has" in found
+    assert "have a value of distance that no other has" in found
     dropped = {"identifiers": ["contact", "CaseNumber", "distance"], "confidential": "illness"}
     assert notes(people, quasi_identifiers=["income", "school"], **dropped) == ""
 
@@ -121,3 +121,6 @@ def test_columns_that_single_people_out_are_named_in_one_line():
     table = pd.DataFrame(rng.integers(0, 9, (300, 20)), columns=[f"c{j}" for j in range(20)])
     found = notes(table, quasi_identifiers=["c0"])
     assert "a combination of c1, c2, c3, c4, c5, c6 and 13 more that no other has" in found
+    one = notes(table[["c0", "c1"]].assign(c1=range(300)), quasi_identifiers=["c0"])
+    assert "have a value of c1 that no other has" in one
+    assert "who knows this column, which stays as it is, may" in one

@@ -3,6 +3,7 @@ import decimal
 import json
 import math
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -316,3 +317,17 @@ def test_a_missing_package_says_how_to_get_it():
     assert str(missing.value) == (
         'reading riddles needs the package no-such-package: pip install "microagg[riddles]"'
     )
+
+
+@pytest.mark.parametrize("what", ["places", "letters"])
+def test_parquet_whose_values_make_no_sense_is_damaged(tmp_path, what):
+    """Others may have written places that a dictionary has not, or text that is none."""
+    if what == "places":
+        places = pa.array([99] * 9, pa.int8())
+        odd = pa.DictionaryArray.from_arrays(places, pa.array(["a"]), safe=False)
+    else:
+        ends = pa.py_buffer(np.arange(10, dtype=np.int32).tobytes())
+        odd = pa.Array.from_buffers(pa.string(), 9, [None, ends, pa.py_buffer(b"\xff" * 9)])
+    pq.write_table(pa.table({"age": range(9), "odd": odd}), tmp_path / "in.parquet")
+    with pytest.raises(InputError, match="is damaged or cut off"):
+        ARROW.read(tmp_path / "in.parquet", Reading())

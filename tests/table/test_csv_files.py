@@ -443,3 +443,67 @@ def test_gzip_is_what_others_read(tmp_path):
         (tmp_path / "u.csv.gz").write_bytes(content)
         with pytest.raises(InputError, match=r"u\.csv\.gz is damaged"):
             CSV.read(tmp_path / "u.csv.gz", Reading())
+
+
+@pytest.mark.parametrize(
+    ("late", "missing", "kind", "gaps"),
+    [
+        ("", (), pa.int64(), 1),
+        ("-9", ("-9",), pa.int64(), 1),
+        ("-9", (), pa.int64(), 0),
+        ("NA", ("NA",), pa.int64(), 1),
+        ("nan", ("nan",), pa.int64(), 1),
+        ("nan", (), pa.string(), 0),
+        ("007", ("007",), pa.int64(), 1),
+        ("1.5", (), pa.float64(), 0),
+        ("x", (), pa.string(), 0),
+    ],
+)
+def test_a_late_block_is_looked_at_as_the_first(tmp_path, late, missing, kind, gaps):
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["x,y", *["12,a"] * 400, f"{late},b", *["13,c"] * 400]) + "\n")
+    table = Csv(block=256).read(path, Reading(missing_values=missing)).table
+    assert table["x"].type == kind
+    assert table["x"].null_count == gaps
+    assert len(table) == 801
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_the_number_of_a_bad_row_is_told_whatever_the_threads(tmp_path, monkeypatch, threads):
+    monkeypatch.setenv("MICROAGG_THREADS", threads)
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["x,y", *["1,2"] * 500, "1,2,3", *["1,2"] * 500]) + "\n")
+    with pytest.raises(InputError, match=r"row 502 of data\.csv has 3 field"):
+        Csv(block=256).read(path, Reading())
+
+
+NUMBERS = {"x": pa.int64(), "y": pa.float64()}
+
+
+def read_back(tmp_path, text, rows=2, decimal="."):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    layout = CsvLayout(delimiter=";", decimal=decimal)
+    return CSV.read_back(path, layout, NUMBERS, rows)
+
+
+def test_numbers_are_read_back_as_such(tmp_path):
+    for sign in ".,":
+        text = "x;y;z\n1;0.5;007\n-2;1e-9;\n".replace(".", sign)
+        back = read_back(tmp_path, text, decimal=sign)
+        assert back.table.to_pydict() == {"x": [1, -2], "y": [0.5, 1e-9], "z": ["007", ""]}
+        assert back.table.schema.types == [pa.int64(), pa.float64(), pa.string()]
+        assert back.sha256 == CSV.read(tmp_path / "data.csv", Reading()).sha256
+
+
+@pytest.mark.parametrize(
+    ("text", "x"),
+    [
+        ("x;y;z\n1;0.5;a\nNA;1.5;b\n", ["1", "NA"]),
+        ("x;y;z\n1;0.5;a\n;1.5;b\n", [1, None]),
+        ("x;y;z\n1;0.5;a\n2;1.5;b\n3;1.5;b\n", [1, 2, 3]),
+        ("x;y;z\n1;0.5;a\n", [1]),
+    ],
+)
+def test_what_was_not_meant_shows_when_it_is_read_back(tmp_path, text, x):
+    assert read_back(tmp_path, text).table["x"].to_pylist() == x

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from microagg.base.addresses import without_password
 from microagg.base.errors import InputError, MicroaggError, OptionError
 from microagg.base.reading import Reading
-from microagg.table.checks import decoded, fingerprint
+from microagg.table.checks import cast_like, decoded, fingerprint
 from microagg.table.formats import format_of
 from microagg.table.formats.database import Address, Database, draft
 from microagg.table.formats.database.aside import ask_aside
@@ -65,7 +65,7 @@ def tables(url):
 
 def write(table, address, check, force):
     with draft(table, address, force) as back:
-        check(back)
+        check(cast_like(back, table.schema))
 
 
 def nothing(_table):

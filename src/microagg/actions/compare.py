@@ -16,7 +16,7 @@ from microagg.engine.survey import Survey
 from microagg.grouping.methods import find
 from microagg.kernels.announcing import seconds_compiling
 from microagg.measure.anonymity import disclosure
-from microagg.release.judging import MEASURED, assessed
+from microagg.release.judging import assessed, is_judged_whole
 from microagg.report.comparison import Choice, Comparison
 from microagg.table.opening import open_table
 
@@ -84,7 +84,7 @@ def _judged(engine: Memory, survey: Survey, recipe: Recipe, discloses: bool) -> 
     """discloses: count what classes give away, in the place of what each demand costs."""
     plan = make_plan(survey, {"name": engine.origin.name}, recipe)
     sample, rows = survey.sample.result()
-    profile = Profile(plan, sample, rows, LINKED if plan.rows > MEASURED else 0)
+    profile = Profile(plan, sample, rows, 0 if is_judged_whole(plan) else LINKED)
     plan = plan.with_counts(*engine.count(plan, silent, survey.secrets(engine.origin, plan.stays)))
     started, compiled = time.perf_counter(), seconds_compiling()
     engine.publish(plan, profile, silent)

@@ -73,7 +73,7 @@ class Estimate:
             f"kept       {', '.join(rest) or 'nothing else'}",
             f"engine     {self.engine}",
             f"grouping   {took}, judged by samples; reading and writing come on top",
-            f"memory     about {_rounded(self.megabytes)} MB besides the program itself",
+            f"memory     about {_rounded(self.megabytes)} MB, the program itself included",
             *(f"note       {note}" for note in self.notes),
         ]
 

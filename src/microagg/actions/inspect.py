@@ -343,7 +343,7 @@ def _role(
     unique = present > 1 and distinct >= _MOSTLY_UNIQUE * present
     text, whole = map(column.traits.is_default_for, (pa.string(), pa.int64()))
     if column.numeric and named_like_weights(words):
-        return "weights", "it is named like sampling weights"
+        return "weights", "named like sampling weights"
     if distinct <= 1:
         return "other", "it has the same value everywhere"
     if by_value is not None:
@@ -355,11 +355,11 @@ def _role(
     if (text or whole) and distinct > FEW and named_like_id(words):
         return "identifier", _OWN if unique else _SHARED
     if named_like(words, "confidential"):
-        return "confidential", "it is named like something private"
+        return "confidential", "named like something private"
     if named_like(words, "quasi-identifier"):
         return "quasi-identifier", "others often know it"
     if named_like(words, "identifier") and not column.numeric:
-        return "identifier", "it is named like an identifier"
+        return "identifier", "named like an identifier"
     if column.numeric and distinct > FEW:
         return "quasi-identifier", "numbers with many values single people out"
     return "other", "few values, and nothing in its name"

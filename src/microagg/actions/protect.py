@@ -25,7 +25,7 @@ from microagg.grouping.methods import GIVEN
 from microagg.kernels.group_passes import group_scatter
 from microagg.measure.anonymity import disclosure
 from microagg.release.giveaways import giveaways
-from microagg.release.judging import MEASURED, assessed, shown
+from microagg.release.judging import assessed, is_judged_whole, shown
 from microagg.release.notes import notes_on, public_notes
 from microagg.release.promises import counts_for
 from microagg.release.release import Release
@@ -114,7 +114,7 @@ def release_by(
             secrets = survey.secrets(engine.origin, plan.stays)
             plan = plan.with_counts(*engine.count(plan, advance, secrets))
         sample, rows = survey.sample.result()
-        linked = LINKED if measures and plan.rows > MEASURED else 0
+        linked = LINKED if measures and not is_judged_whole(plan) else 0
         profile = Profile(plan, sample, rows, linked)
         with watch(f"grouping by {plan.called}", progress) as advance:
             engine.publish(plan, profile, advance, order_key(secret, survey.recipe.row_order))

@@ -126,6 +126,8 @@ def private(
         say_json(said if spent is None else {**said, "ledger": spent})
         return
     files = [("release", without_password(output)), ("certificate", written), ("report", report)]
-    for word, what in [*found.guarantee.lines, ("ledger", spent), *files]:
+    places = "as the noise left them; --decimals 0 rounds them, which costs no privacy"
+    told = [("decimals", places if decimals is None else None), ("ledger", spent), *files]
+    for word, what in [*found.guarantee.lines, *told]:
         if what is not None and not quiet:
             say(f"{word:<13}{what}", aside=output == "-")

@@ -27,8 +27,8 @@ def say(line: str, *, aside: bool = False) -> None:
     stream, line = sys.stderr if aside else sys.stdout, printable(line)
     if stream.isatty() and not line.startswith((" ", "microagg ")):
         width = max(20, shutil.get_terminal_size((80, 24)).columns)
-        lines = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
-        line = "\n".join(lines)
+        wrapped = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+        line = "\n".join(wrapped)
     print(line, file=stream)
 
 

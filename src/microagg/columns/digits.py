@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.texts import command, written_pairs
-from microagg.columns.naming import named_like_code
+from microagg.columns.naming import named_like_code, named_like_count
 
 # Up to so many different numbers are few, if records share each of them.
 FEW, _REPEATED = 20, 3
@@ -93,8 +93,13 @@ def is_few(different: int, present: int) -> bool:
 
 
 def may_be_codes(name: str, kind: str, few: bool) -> bool:
-    """Whether numbers are whole, and few or named like codes: means of codes say nothing."""
-    return kind == "integer" and (few or named_like_code(words_of(name)))
+    """Whether numbers are whole, and few or named like codes: means of codes say nothing.
+
+    Few that are named like counts are none.
+    """
+    words = words_of(name)
+    counted = named_like_count(words)
+    return kind == "integer" and (named_like_code(words) or (few and not counted))
 
 
 def ask_about_codes(names: Collection[str]) -> list[str]:

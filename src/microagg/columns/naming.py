@@ -69,12 +69,22 @@ _WORDS = {
 # Also where several records share a value, and however its letters are written together.
 _IDS = r"\b(id|ids|nr|uuid|guid|key|no|[hpu]id|hhid|psu)\b|\b(household|family|dwelling|hh)$"
 _WEIGHTS = (
-    r"\b(weights|[fhpsw]?weighting|f?wgt|fnlwgt|[fhpsw]wt|[hpsw]weight)\b|"
+    r"\b(weights|[fhpsw]?weighting|f?wgt|a?fnlwgt|wtfinl|(asec|per|hh|marsup)wt|"
+    r"[fhpsw]wt|[hpsw]weight)\b|"
     r"\b(sampl|survey|design|final|base|person|household|replicate|calibrat)\w* (weight|wt|wgt)\b|"
     r"\b(gewichtung|hochrechnung|ponderation|ponderacion|ponderazione|ponderacao|ponderacio|"
     r"weegfactor|wegingsfactor|factor de expansion|fator de expansao|factor d elevacio)|"
     r"\b(personen|haushalts|stichproben)gewicht|\b(poids|peso|pes) (de|d|di|du|del|da)? ?"
     r"(sondage|muestra|muestral|campion\w*|amostra\w*|mostra\w*)"
+)
+# Numbers of things.
+_COUNTS = (
+    r"\b(size|count|how many|number of|num|no of|n|children|siblings|rooms|years?|visits|"
+    r"grosse|anzahl|zahl|kinder|geschwister|zimmer|jahre|"
+    r"taille|nombre|nb|enfants|pieces|annees|ans|"
+    r"tamano|numero de|hijos|habitaciones|anos|"
+    r"dimensione|numero di|figli|stanze|anni|"
+    r"tamanho|filhos|quartos|grootte|aantal|kinderen|kamers|jaren|mida|nombre de|fills|anys)\b"
 )
 # Numbers that stand for something else.
 _CODES = (
@@ -110,6 +120,11 @@ def named_like_weights(words: str) -> bool:
 def named_like_code(words: str) -> bool:
     """Whether they suggest numbers of which means say nothing."""
     return re.search(_CODES, words) is not None
+
+
+def named_like_count(words: str) -> bool:
+    """Whether they suggest that something was counted, so that means say something."""
+    return re.search(_COUNTS, words.strip()) is not None
 
 
 def named_like_weight(words: str) -> bool:

@@ -39,6 +39,7 @@ class Scores:
     unit: float = 1.0
     deviation: float = 0.0
     width: ClassVar[int] = 1
+    crowded: ClassVar[bool] = False
 
     @classmethod
     def of_moments(cls, moments: Moments, whole: bool, step: int = 1) -> Self:
@@ -128,6 +129,14 @@ class Corners:
     def width(self) -> int:
         """How many coordinates they have."""
         return _width(self.kinds)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are more categories than coordinates: nobody is near, all are about as far.
+
+        No index can leave anything out then, and whoever looks for neighbours looks at everybody.
+        """
+        return self.kinds > _MOST_INDICATORS
 
     def fill(self, values: NDArray[np.int64], points: NDArray[np.float64]) -> None:
         """Write where codes stand, (n, width)."""

@@ -33,10 +33,12 @@ from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_c
 from microagg.grouping.method import Mixed
 from microagg.grouping.methods import resolve
 
-# Enough that the borders of cells cost little, few enough that a cell is quickly done.
 # Beyond, a column of which groups can keep nothing is refused: distances would take hours.
 _MANY_CATEGORIES = 20_000
+# Enough that the borders of cells cost little, few enough that a cell is quickly done.
 CELL_ROWS = 200_000
+# Rows times crowded coordinates, where everybody is compared with everybody: some seconds.
+_CROWD = 3_200_000
 DROPPED = -1
 
 
@@ -80,6 +82,11 @@ class Plan:
     def width(self) -> int:
         """How many coordinates a record has."""
         return sum(coding.width for coding in self.codings)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Among how many rows neighbours are looked for, lest it take hours."""
+        return _rows_at_once(self.codings)
 
     @property
     def sha256(self) -> str:
@@ -356,7 +363,7 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
     )
     cell_rows = recipe.cell_rows
     if cell_rows is None and recipe.method != resolved.method.name:
-        cell_rows = CELL_ROWS
+        cell_rows = _rows_at_once(codings)
     if cell_rows is not None:
         cell_rows = max(cell_rows, 4 * recipe.k)
     plan = Plan(
@@ -377,6 +384,11 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
     if survey.strata is None:
         return _with_trees(plan, [_tree(points, plan, survey.rows)], None)
     return _with_strata(plan, survey.strata.numbered(recipe.k), points, table)
+
+
+def _rows_at_once(codings: Sequence[Coding]) -> int:
+    crowded = sum(coding.width for coding in codings if coding.place.crowded)
+    return min(CELL_ROWS, _CROWD // max(1, crowded))
 
 
 def _is_enough(judge: Judge, first: int, leaves: NDArray[np.int64]) -> bool:

@@ -10,6 +10,8 @@ from microagg.grouping.refine.searching import BUDGET, EFFORT
 
 # More records would wait longer for a patient search than to read and write them.
 _SEARCHED_PATIENTLY = 200_000
+# And fewer of very many coordinates, each of which every step looks at.
+_COORDINATES = 64 * _SEARCHED_PATIENTLY
 
 
 def _choose(
@@ -18,7 +20,7 @@ def _choose(
     """The least loss, as measured, for the time that a person would wait."""
     options = {name: value for name, value in given.items() if value is not None}
     if d > 1 and not integer:
-        if n > _SEARCHED_PATIENTLY:
+        if n > _SEARCHED_PATIENTLY or n * d > _COORDINATES:
             patience = {} if BUDGET & set(options) else {"effort": "brief"}
             options = {"start": "lloyd-mdav", **patience, **options}
         return "search", options
@@ -38,7 +40,8 @@ def _group(task: Task) -> Groups:
 METHODS = (
     Method(
         "auto",
-        "search, beyond 200,000 records brief and from lloyd-mdav; univariate for one column; "
+        "search, beyond 200,000 records (fewer with more than 64 columns) brief and "
+        "from lloyd-mdav; univariate for one column; "
         "about integers tsp, or npn beyond 10,000 records; other options are those of the method "
         "picked",
         "microagg",

@@ -56,12 +56,13 @@ def partition_units(
     mixed: what the records lose, where that is not their squared distance from the mean.
     before: is told the group of each record by k alone, before groups keep demands.
 
-    An entity stands where its records do on average, and counts once; entities are grouped by
-    distance alone, since their records can have several categories.
+    An entity stands where its records do on average, and counts once; what it has to lose is taken
+    to be that of one record with its averages and its commonest categories.
     """
     units, stratum_of = points, strata
     if entities is not None:
-        units, mixed = entity_points(points, entities), None
+        units = entity_points(points, entities)
+        mixed = None if mixed is None else entity_mixed(mixed, entities)
         stratum_of = None if strata is None else _of_entities(strata, entities)
     if households is not None and demands:
         # Whoever repairs groups for one demand must not undo what another one wants; no column of a
@@ -187,6 +188,26 @@ def entity_points(points: NDArray[np.float64], entities: Codes) -> NDArray[np.fl
     count = int(entities.max()) + 1
     columns = [group_means(np.ascontiguousarray(column), entities, count) for column in points.T]
     return np.ascontiguousarray(np.column_stack(columns))
+
+
+def entity_mixed(mixed: Mixed, entities: Codes) -> Mixed:
+    """What entities have to lose: the means of their numbers and their commonest categories, of
+    equally common ones the first; to have none counts as one category more."""
+    count = int(entities.max()) + 1
+    numbers = np.full((count, mixed.numbers.shape[1]), np.nan)
+    for place, column in enumerate(mixed.numbers.T):
+        there = ~np.isnan(column)
+        known, of_known = np.unique(entities[there], return_inverse=True)
+        means = group_means(np.ascontiguousarray(column[there]), of_known, known.size)
+        numbers[known, place] = means
+    codes = np.empty((count, mixed.codes.shape[1]), np.int32)
+    for place, column in enumerate(mixed.codes.T):
+        kinds = int(column.max(initial=0)) + 2
+        pairs, often = np.unique(entities * kinds + (column + 1), return_counts=True)
+        # The last that is written stays: the commonest, and of these the first.
+        order = np.lexsort((-pairs, often))
+        codes[pairs[order] // kinds, place] = pairs[order] % kinds - 1
+    return Mixed(numbers, codes, mixed.prices)
 
 
 def check_entities_within(strata: Codes, entities: Codes, name: str) -> None:

@@ -5,6 +5,7 @@ that does not look at the others changes nothing in a release but that record's 
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -89,6 +90,31 @@ def checked_columns(columns: Mapping[str, Any]) -> dict[str, NDArray]:
     return checked
 
 
+def with_codes(columns: Mapping[str, NDArray], bounds: Any) -> dict[str, NDArray]:
+    """The columns, numbers as texts where the bounds list whole numbers as categories: codes.
+
+    The bounds alone say which, and each record is read for itself.
+    """
+    said = bounds if isinstance(bounds, Mapping) else {}
+    return {
+        name: np.array([_code(value) for value in column.tolist()], object)
+        if column.dtype.kind == "f" and _lists_codes(said.get(name))
+        else column
+        for name, column in columns.items()
+    }
+
+
+def _lists_codes(said: Any) -> bool:
+    listed = list(said) if isinstance(said, tuple | list | np.ndarray) else []
+    return bool(listed) and all(
+        isinstance(entry, str) and re.fullmatch(r"-?\d+", entry, re.ASCII) for entry in listed
+    )
+
+
+def _code(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
 def _check_column(name: str, values: Any) -> NDArray:
     try:
         array = np.asarray(values)
@@ -162,8 +188,8 @@ def _domain(name: str, said: Any, column: NDArray) -> Domain:
     if entries and all(isinstance(entry, str) for entry in entries):
         if numbers:
             raise OptionError(
-                f"column {name!r} holds numbers, but its bounds are categories; "
-                "give (low, high), or turn its codes into text first"
+                f"column {name!r} holds numbers, but its bounds are texts; give "
+                f"bounds={{{name!r}: (low, high)}}, or list the codes that it may hold"
             )
         return Categories(tuple(dict.fromkeys([*map(str, entries), OTHER])))
     if not numbers:

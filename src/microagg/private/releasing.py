@@ -22,6 +22,7 @@ from microagg.private.domains import (
     Range,
     check_bounds,
     checked_columns,
+    with_codes,
 )
 from microagg.private.guarantee import state
 from microagg.private.ledger import Ledger
@@ -154,7 +155,7 @@ def prepare(
     """Everything up to the noise, as `release` is told: what can be refused is refused here."""
     chosen = find(method, accept)
     given, put_back, origin = _take_apart(table, bounds, Reading(**(reading or {})))
-    columns = checked_columns(given)
+    columns = with_codes(checked_columns(given), bounds)
     domains = check_bounds(bounds, columns)
     _check_categories(chosen, domains)
     epsilon = budgets.check_epsilon(epsilon)

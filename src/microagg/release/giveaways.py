@@ -150,9 +150,13 @@ def _alone_by(columns: Sequence[_Seen]) -> Iterator[str]:
     alone = 100.0 * float((np.bincount(classes) == 1).sum()) / classes.size
     if alone > 0.0:
         names = listed([column.name for column in columns])
+        one = len(columns) == 1
+        held = f"{'a value' if one else 'a combination'} of {names}"
+        known = (
+            "this column, which stays as it is" if one else "these columns, which stay as they are"
+        )
         share = "fewer than 0.1" if alone < 0.1 else f"{alone:.1f}"
         yield (
-            f"{share} % of the records have a combination of {names} that no other has, as far as "
-            f"a sample of {classes.size} shows: who knows these columns, which stay as they are, "
-            "may recognise them."
+            f"{share} % of the records have {held} that no other has, as far as a sample of "
+            f"{classes.size} shows: who knows {known}, may recognise them."
         )

@@ -1,7 +1,8 @@
 """What a sample of the original and the profile of its release tell: pages, risk and utility.
 
 A table of up to `MEASURED` records is judged as a whole: the sample holds all of it. Of larger ones
-the sample is judged, the same wherever the release was made.
+the sample is judged, the same wherever the release was made. Where columns have so many categories
+that no index helps to find anybody, fewer are linked to all.
 """
 
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,11 @@ class Shown:
     exposures: dict[str, Exposure] = field(default_factory=dict)
 
 
+def is_judged_whole(plan: Plan) -> bool:
+    """Whether all records are judged, and linked to all; else a sample of them is."""
+    return plan.rows <= min(MEASURED, 2 * plan.rows_at_once)
+
+
 def shown(plan: Plan, sample: pa.Table, profile: Profile, origin: Origin) -> Shown:
     """What pages show of the columns."""
     sampled, tally = profile.sampled(), profile.tally
@@ -64,7 +70,7 @@ def assessed(plan: Plan, sample: pa.Table, profile: Profile, advance: Advance) -
     """Risk and utility, of all records or of a sample of many; but for what classes tell."""
     sampled, tally = profile.sampled(), profile.tally
     before = [column.rows(sampled.places) for column in plan.code(sample)]
-    whole = plan.rows <= MEASURED
+    whole = is_judged_whole(plan)
     found = measure(
         list(zip(before, sampled.after, strict=True)),
         rows_original=plan.rows,
@@ -76,11 +82,12 @@ def assessed(plan: Plan, sample: pa.Table, profile: Profile, advance: Advance) -
     )
     if whole:
         return found
-    sampled_note = (
-        "Figures other than those of losses, classes and confidential columns are of a sample of "
-        f"{sampled.places.size} records."
-    )
-    found = replace(found, notes=(sampled_note, *found.notes))
+    if plan.rows > MEASURED:
+        sampled_note = (
+            "Figures other than those of losses, classes and confidential columns are of a sample "
+            f"of {sampled.places.size} records."
+        )
+        found = replace(found, notes=(sampled_note, *found.notes))
     if profile.links is not None:
         staying = np.isin(profile.linked, sampled.places)
         linked = profile.linked[staying]

@@ -17,6 +17,7 @@ from microagg.base.files import content_of
 from microagg.base.record import Record, order_key
 from microagg.columns.coded import Coded, encode
 from microagg.columns.summary import understood
+from microagg.columns.text import is_text
 from microagg.kernels.shuffling import shuffled_order
 from microagg.release.output import certificate_path, record_path
 from microagg.table.checks import fingerprint
@@ -44,10 +45,7 @@ class Tables:
             array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
             for array in (one, other)
         )
-        if one.type != other.type:
-            common = _common_type(one.type, other.type)
-            one, other = one.cast(common, safe=False), other.cast(common, safe=False)
-        return one, other
+        return _alike(one, other)
 
     def changed(self, name: str) -> bool:
         """Whether the release shows anything else in a column."""
@@ -186,6 +184,23 @@ def not_countable(name: str) -> InputError:
     return InputError(f"column {name!r} cannot be compared; leave it out of confidential")
 
 
+def _alike(one: pa.Array, other: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Two columns in one type; text beside dates is read as such, for some files have no dates."""
+    if one.type == other.type:
+        return one, other
+    with suppress(pa.ArrowInvalid):
+        if is_text(other.type) and _is_moment(one.type):
+            return one, other.cast(one.type)
+        if is_text(one.type) and _is_moment(other.type):
+            return one.cast(other.type), other
+    common = _common_type(one.type, other.type)
+    return one.cast(common, safe=False), other.cast(common, safe=False)
+
+
+def _is_moment(kind: pa.DataType) -> bool:
+    return pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+
+
 def _common_type(*types: pa.DataType) -> pa.DataType:
     """What two types are compared as: numbers or moments if both are, else text."""
     if all(
@@ -193,7 +208,7 @@ def _common_type(*types: pa.DataType) -> pa.DataType:
         for each in types
     ):
         return pa.float64()
-    if all(pa.types.is_date(each) or pa.types.is_timestamp(each) for each in types):
+    if all(map(_is_moment, types)):
         return pa.timestamp("us")
     return pa.string()
 

@@ -25,7 +25,7 @@ class ReadBack:
         third of the memory that their texts would; all others are text.
     complete: whether every column and row is there, in order.
     same: by column, whether it holds what was meant; empty if not complete.
-    sha256: of the file's bytes; in a database, the fingerprint of what was meant.
+    sha256: of the file's bytes; in a database, the fingerprint of what everybody reads there.
     """
 
     table: pa.Table
@@ -71,8 +71,12 @@ def draft_in_database(
     """
     meant = origin.exported(table, None)
     refuse_far_moments(meant, "a database")
-    with draft(meant, address, force, origin.tables, certificate) as back:
-        yield _compared(back, meant, format_of(address), None, fingerprint(meant))
+    with draft(meant, address, force, origin.tables, certificate) as found:
+        try:
+            back = cast_like(found, meant.schema)
+        except InputError as failure:
+            raise PromiseError(f"the written release cannot be read back: {failure}") from None
+        yield _compared(back, meant, format_of(address), None, fingerprint(found))
 
 
 def _is_full_of_numbers(column: pa.ChunkedArray) -> bool:

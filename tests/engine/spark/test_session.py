@@ -61,3 +61,9 @@ def test_a_session_that_was_started_for_a_release_ends_with_it(tmp_path):
         check=False,
     )
     assert done.stdout.strip() == "True", done.stderr
+
+
+def test_workers_import_nothing_from_the_folder_one_works_in(session):
+    """Data of others may lie there, and files with names of modules."""
+    safe = session.sparkContext.parallelize([0], 1).map(lambda _: sys.flags.safe_path).collect()
+    assert safe == [True]

@@ -54,7 +54,10 @@ class Date(Measured):
 
     def edge_texts(self, column: Coded, edges: NDArray[np.float64]) -> list[str]:
         """As dates."""
-        return self.texts(column, np.rint(edges).astype(np.int64))
+        # A border may round to just beyond what an integer holds.
+        ends = np.iinfo(np.int64)
+        edges = np.clip(np.rint(edges), ends.min, np.nextafter(float(ends.max), 0.0))
+        return self.texts(column, edges.astype(np.int64))
 
 
 def are_firsts(column: Coded) -> bool:

@@ -52,6 +52,8 @@ def start_session(
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
         "spark.executorEnv.MICROAGG_THREADS": "1",
+        # Data of others may lie in the folder one works in, and files with names of modules.
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
     }
     if master.startswith("local") or f"//{_LOCAL}:" in master:
         ours |= {"spark.driver.host": _LOCAL, "spark.driver.bindAddress": _LOCAL}

@@ -23,6 +23,8 @@ _MISSES = 2
 Coarser = Callable[[NDArray[np.float64], int, Mixed | None], NDArray[np.int64]]
 # Steps of each unit, at least: the repair before them takes longer.
 _LEAST_STEPS = 10
+# So few units have hardly a change by which all keep their demands.
+_FEW_UNITS = 64
 # Groups of t-first take n^2 time: so many units at a time are dealt out to pieces.
 _PIECE = 1 << 14
 
@@ -70,13 +72,16 @@ def keep_demands(
         steps = max(_LEAST_STEPS * n, afforded(n, search.get("effort") or "balanced") // 3)
     seconds = math.inf if search.get("time_limit") is None else float(search["time_limit"])
     budget = steps // len(starts), seconds / len(starts)
+    searches = [(start, False) for start in starts]
+    if n <= _FEW_UNITS:
+        searches.append((starts[0], True))
     best = starts[0]
-    for number, start in enumerate(starts):
+    for number, (start, leniently) in enumerate(searches):
 
         def part(share: float, number: int = number) -> None:
-            advance(0.3 + 0.7 * (number + share) / len(starts))
+            advance(0.3 + 0.7 * (number + share) / len(searches))
 
-        found = search_under(ground, start, rng, *budget, part)
+        found = search_under(ground, start, rng, *budget, part, leniently)
         best = better(ground, best, found)[0]
     return best
 

@@ -3,7 +3,7 @@
 In each stage the groups are divided anew into regions by cuts in random directions, which are
 worked on side by side; then all is put together, and what is better than the best so far is kept,
 part by part. The first stage mends groups that fall short; what it cannot is merged. From then on
-every group keeps its demands at all times, so any mixture of what stages found does.
+every group keeps its demands after each stage, so any mixture of what stages found does.
 """
 
 import time
@@ -42,8 +42,9 @@ _HOT, _FALL = 0.3, 300.0
 _MANY_STEPS = 1000.0
 # Stages at most, and steps of each unit that a stage is worth laying a floor for.
 _STAGES, _STEPS_A_STAGE = 12, 6
-# As large a penalty as there is: what keeps its demands goes on keeping them.
-_NEVER = 1e300
+# As large a penalty as there is: what keeps its demands goes on keeping them; and one of some times
+# a unit's loss, by which it may fall short for a while.
+_NEVER, _BEARABLE = 1e300, 10.0
 
 
 @dataclass
@@ -102,8 +103,12 @@ def search_under(
     steps: int,
     seconds: float,
     advance: Advance = silent,
+    leniently: bool = False,
 ) -> NDArray[np.int64]:
-    """Groups of less loss that keep the demands, from groups that do: so many steps, or seconds."""
+    """Groups of less loss that keep the demands, from groups that do: so many steps, or seconds.
+
+    leniently: in the first half of the stages they may fall short, and are repaired after each.
+    """
     n, begun = len(labels), time.monotonic()
     spread = float(((ground.points - ground.points.mean(axis=0)) ** 2).sum())
     best, current = labels, labels
@@ -116,7 +121,12 @@ def search_under(
         part = steps * (stage + 1) // stages - steps * stage // stages
         # Rounded, so that every machine's power gives the same.
         cooled = np.round(_FALL ** (-np.array([stage, stage + 1]) / stages), 9)
-        current = _stage(ground, current, rng, part, hot * cooled[0], 0.0, hot * cooled[1])
+        heat = hot * cooled[0], 0.0, hot * cooled[1]
+        if leniently and 2 * stage < stages:
+            penalty = _BEARABLE * ground.loss(labels) / n
+            current = repair(ground, _stage(ground, current, rng, part, *heat, penalty), rng)
+        else:
+            current = _stage(ground, current, rng, part, *heat)
         best, _ = better(ground, best, current)
         advance((stage + 1) / stages)
         if spread > 0.0:
@@ -151,6 +161,7 @@ def _stage(
     hot: float,
     scale: float,
     cold: float = 0.0,
+    penalty: float = _NEVER,
 ) -> NDArray[np.int64]:
     """Mend groups, where `scale` is given, and anneal them, region by region."""
     n = len(labels)
@@ -182,7 +193,7 @@ def _stage(
         if some > 0:
             odds = _ODDS if steps >= _FEW_STEPS * n else _ODDS_OF_FEW
             anneal(
-                floor, book.rules, book.units, free, vacant, ground.k, some, hot, cold, _NEVER,
+                floor, book.rules, book.units, free, vacant, ground.k, some, hot, cold, penalty,
                 odds, draws(), seeds[number],
             )  # fmt: skip
         # Groups that had no room on the floor are as they were.

@@ -10,10 +10,14 @@ import time
 
 # The temperature falls geometrically, by this factor; the last steps are made without any.
 _FALL = 100.0
+# It starts from 1 if there are so many steps a record, and never below this.
+_HOT_FROM = 60
+_LOWEST_HEAT = 0.3
 _QUENCHED = 0.05
-# So many stages, unless they became too short to be worth dividing the groups anew.
-_STAGES = 100
-_STEPS_A_RECORD = 30
+# So many stages, unless they became too short to be worth dividing the groups anew; and of few
+# steps at least so many stages, unless these became shorter still.
+_STAGES, _FEWEST_STAGES = 100, 8
+_STEPS_A_RECORD, _FEWEST_STEPS_A_RECORD = 30, 5
 # A region is not annealed for longer at a time: it cannot be interrupted.
 _STEPS_A_CALL = 1 << 20
 # What the first stage tries of each record, to learn how fast this machine is.
@@ -99,7 +103,8 @@ class Budget:
         if local:
             steps = _STEPS_A_RECORD_LOCALLY * self._n
         else:
-            steps = max(total // _STAGES, min(_STEPS_A_RECORD * self._n, total // 4))
+            few = max(total // _FEWEST_STAGES, min(_FEWEST_STEPS_A_RECORD * self._n, total // 4))
+            steps = max(total // _STAGES, min(_STEPS_A_RECORD * self._n, few))
         steps = max(1, min(steps, _STEPS_A_CALL * regions))
         if self._steps is not None:
             steps = min(steps, self._steps - self._taken)
@@ -134,6 +139,6 @@ class Budget:
         if left <= 0.0:
             return 0.0
         # Few steps cannot put together what heat has broken up: they start colder.
-        highest = min(1.0, max(0.3, total / (2000.0 * self._n)))
+        highest = min(1.0, max(_LOWEST_HEAT, total / (_HOT_FROM * self._n)))
         # Rounded, so that every machine's power gives the same.
         return round(highest * _FALL ** (left - 1.0) * 2.0**30) / 2.0**30

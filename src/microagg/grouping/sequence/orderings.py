@@ -3,7 +3,8 @@
 Two projections to one number, which cost little more than a sort (Nin, Herranz and Torra 2008), and
 the walk that always goes on to the nearest record left (Domingo-Ferrer et al. 2006), as reviewed by
 Mortazavi, "Improved Univariate Microaggregation for Integer Values", section 2.2. The fourth order
-of that section, a short tour, is in `tour`.
+of that section, a short tour, is in `tour`. And the halves of a tree, which keep near records
+together in every direction.
 
 Every sum runs in one fixed order, whatever the number of threads, so every order is reproducible.
 """
@@ -70,6 +71,16 @@ def order_by_nearest_next(
         there = tree.rows[tree.slots[left]] == left
         left = left[there | (left == order[done - 1])]
     return order
+
+
+def order_by_halves(records: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Lower halves before upper ones, at the median of the attribute in which they lie widest.
+
+    Down to 16 records, in any order but always the same: the cuts of Mondrian (LeFevre et al.
+    2006), along which neighbours stay together. O(n d log n) time.
+    """
+    rows = plant(records).rows
+    return rows[rows != NONE]
 
 
 def farthest_from_centroid(records: NDArray[np.float64]) -> int:
@@ -156,6 +167,13 @@ METHODS = (
         "records in order of their first principal component",
         "O(n log n + n d^2 + k n d)",
         lambda task: order_by_principal_component(task.records),
+    ),
+    by_order(
+        "halves",
+        "records halved at the median of their widest attribute, again and again",
+        "O(n d log n + k n d)",
+        lambda task: order_by_halves(task.records),
+        "the cuts of LeFevre, DeWitt and Ramakrishnan 2006",
     ),
     by_order(
         "npn",

@@ -238,7 +238,7 @@ ASSIGNMENT = Attack(
     ("singling out", "linkability"),
     "The known columns of everybody, and that everybody is in the release.",
     "All people are assigned to the released records one to one, so that the squared distances add "
-    "up to the least: the optimum up to 3,000 records, beyond it an approximation by an auction "
+    "up to the least: the optimum up to 5,000 records, beyond it an approximation by an auction "
     "for the 128 nearest classes and exchanges among neighbours, which says how near it is.",
     "those assigned to themselves, by lot among equal records",
     "values of columns not known that the assigned record tells",

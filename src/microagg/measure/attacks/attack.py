@@ -49,7 +49,7 @@ class Scene:
     labels: NDArray[np.int64]
     confidential: Sequence[Compared] = ()
     earlier: Earlier | None = None
-    exact: int = 3000
+    exact: int = 5000
     most: int = 100_000
     advance: Advance = silent
 

@@ -231,9 +231,12 @@ class Arrow(Format):
                 for group in range(count):
                     # One by one, so that a damaged one can be named.
                     with _readable(file.path, file.kind, f"row group {group + 1} of {count} "):
-                        yield from parquet.iter_batches(
+                        for part in parquet.iter_batches(
                             rows, row_groups=[group], columns=list(columns)
-                        )
+                        ):
+                            # Who wrote it may have put in what makes no sense.
+                            part.validate(full=True)
+                            yield part
 
     @contextmanager
     def _parquet(self, path: Path) -> Iterator[Any]:

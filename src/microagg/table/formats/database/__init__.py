@@ -12,7 +12,7 @@ import pyarrow as pa
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.table.checks import cast_like, check_names, check_rows, fingerprint
+from microagg.table.checks import check_names, check_rows, fingerprint
 from microagg.table.formats.database.address import Address, quoted
 from microagg.table.formats.database.address import certificate_address as certificate_address
 from microagg.table.formats.database.aside import ask_aside
@@ -130,13 +130,13 @@ def draft(
     """Write the table, give what was read back, and let it take its name when the block ends well.
 
     All of it or nothing: in one transaction the rows go into a table of another name and are read
-    back in their order, with the types of `table`; only then, and unless the block raises, does the
-    new table take the name in the address. A table of that name is replaced with `force` only, and
-    then loses its indexes, rights and constraints; one of `tables`, from which the input was read,
-    is never replaced. certificate: a file whose text, as it is when the block ends, goes into a
-    table beside in the same transaction. SQLite keeps NaN as NULL, decimals as
-    floating numbers, booleans as 0 and 1, and dates, moments and times as text; moments with a time
-    zone are stored in UTC.
+    back in their order, in the types that the database has; only then, and unless the block raises,
+    does the new table take the name in the address. A table of that name is replaced with `force`
+    only, and then loses its indexes, rights and constraints; one of `tables`, from which the input
+    was read, is never replaced. certificate: a file whose text, as it is when the block ends, goes
+    into a table beside in the same transaction. SQLite keeps NaN as NULL, decimals as floating
+    numbers, booleans as 0 and 1, and dates, moments and times as text; moments with a time zone are
+    stored in UTC.
     """
     address = Address.of(address_text)
     _check_table(address)
@@ -150,12 +150,7 @@ def draft(
             replacing = _replaces(base, tables, force)
             beside = _replaces_certificate(base, tables, force)
             name = f"microagg_{secrets.token_hex(8)}"
-            back = base.put(table, name)
-            try:
-                back = cast_like(back, table.schema)
-            except InputError as failure:
-                raise PromiseError(f"the written release cannot be read back: {failure}") from None
-            yield back
+            yield base.put(table, name)
             _take_name(base, name, replacing)
             if certificate is not None:
                 _put_certificate(base.at_certificate(), certificate.read_text("utf-8"), beside)
