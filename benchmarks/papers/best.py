@@ -12,7 +12,7 @@ benchmarks/results/best, a number a record: tests/test_best_known.py says how to
 
 Bounds of k = 10, as gaps in percent for Tarragona, Census and EIA, and what each way gave:
 distances to the nearest 36, 35, 34; column generation by way of smaller groups 18, 15, 34; a
-semidefinite relaxation 1.7, 4.0, 13.0; column generation from its prices on 1.1, BEYOND, 4.75,
+semidefinite relaxation 1.7, 4.0, 13.0; column generation from its prices on 1.1, 1.9, 4.75,
 which for EIA is the optimum of the linear programme.
 
 forest: 581,012 records of forest data, k = 5, searched for a minute from where mdav and lloyd-mdav

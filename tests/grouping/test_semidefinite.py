@@ -116,7 +116,7 @@ def test_prices_go_on_from_where_the_relaxation_ends():
 
 
 def test_a_bound_for_many_records_is_better_than_that_of_their_neighbours():
-    records = make("generic", 200, 3, 0)
+    records = make("generic", 110, 3, 0)
     labels = microagg.partition(records, 4, standardize=False).labels
     cheap = prove(records, 4, 60.0, most_records=100)
     found = prove(records, 4, 60.0, most_records=100, tight=True)
