@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from microagg.base.recipe import Recipe
 from microagg.engine.block import group_cell, joined
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.engine.survey import Survey
 
 

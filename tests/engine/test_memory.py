@@ -15,7 +15,7 @@ from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.engine.counting import Wanted
 from microagg.engine.memory import Memory, _Original
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.engine.profile import Profile
 from microagg.table.opening import open_table
 from tests.engine.tables import KINDS, SETTINGS, few, nasty

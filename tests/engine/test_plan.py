@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from microagg.base.errors import InputError, OptionError
 from microagg.base.recipe import Recipe
 from microagg.engine.block import group_cell
-from microagg.engine.plan import CELL_ROWS, DROPPED, Plan, make_plan
+from microagg.engine.plan import CELL_ROWS, DROPPED, Plan
+from microagg.engine.planning import make_plan
 from microagg.engine.survey import Survey
 from microagg.release.judging import MEASURED, is_judged_whole
 from tests.engine.tables import KINDS, SETTINGS, few, nasty

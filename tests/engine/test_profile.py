@@ -6,7 +6,7 @@ import pytest
 
 from microagg.base.recipe import Recipe
 from microagg.engine.block import group_cell
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.engine.profile import Profile
 from microagg.engine.survey import Survey
 from tests.engine.tables import SETTINGS, few, nasty

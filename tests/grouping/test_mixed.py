@@ -11,7 +11,7 @@ from microagg.base.progress import silent
 from microagg.base.recipe import Recipe
 from microagg.columns.coded import encode
 from microagg.engine.memory import Memory
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.grouping.method import Mixed
 from microagg.grouping.refine import mixed_groups as module
 from microagg.grouping.refine.budget import afforded

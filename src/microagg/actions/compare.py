@@ -10,7 +10,7 @@ from microagg.base.recipe import Recipe, Settings, describe_settings
 from microagg.base.settings import DEMANDS, demands_of
 from microagg.engine.counting import Wanted
 from microagg.engine.memory import Memory
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.engine.profile import LINKED, Profile
 from microagg.engine.survey import Survey
 from microagg.grouping.methods import find

@@ -20,7 +20,8 @@ from microagg.engine.choosing import (
     refuse_large_cells,
 )
 from microagg.engine.memory import Memory
-from microagg.engine.plan import Plan, make_plan
+from microagg.engine.plan import Plan
+from microagg.engine.planning import make_plan
 from microagg.engine.protocol import Engine, refuse_bound, refuse_in_parts
 from microagg.grouping.constraints import How, partition_units
 from microagg.kernels.announcing import seconds_compiling

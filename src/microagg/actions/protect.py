@@ -17,7 +17,8 @@ from microagg.base.record import Record, input_hmac, new_secret, order_key
 from microagg.engine.block import Given
 from microagg.engine.choosing import Where, choose_engine, refuse_large_cells
 from microagg.engine.counting import Wanted
-from microagg.engine.plan import Plan, make_plan
+from microagg.engine.plan import Plan
+from microagg.engine.planning import make_plan
 from microagg.engine.profile import LINKED, Profile
 from microagg.engine.protocol import Engine
 from microagg.grouping.bound.lower_bound import lower_bound

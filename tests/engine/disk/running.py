@@ -9,7 +9,7 @@ from microagg.base.progress import silent
 from microagg.base.recipe import Recipe
 from microagg.engine.choosing import Where
 from microagg.engine.disk.engine import Disk
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.table.streams import open_stream
 
 RANGE_ROWS = 300

@@ -17,7 +17,8 @@ import microagg
 from microagg.base.errors import InputError, OptionError, PromiseError
 from microagg.base.progress import silent
 from microagg.engine.disk.work import Row, Work, remove_left, work_path
-from microagg.engine.plan import DROPPED, make_plan
+from microagg.engine.plan import DROPPED
+from microagg.engine.planning import make_plan
 from microagg.engine.profile import Profile
 from microagg.measure.dominance import Dominance
 from tests.commands import microagg as command

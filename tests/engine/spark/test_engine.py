@@ -12,7 +12,7 @@ from pyspark.sql import functions
 import microagg
 from microagg.base.errors import InputError, OptionError
 from microagg.base.progress import silent
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.engine.spark.engine import Spark
 from tests.engine.spark.tables import SIMPLE, WARNINGS, plane, protect, put, rows_of, same, sizes_of
 from tests.engine.tables import KINDS, SETTINGS

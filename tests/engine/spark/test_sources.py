@@ -6,7 +6,7 @@ import pytest
 import microagg
 from microagg.base.errors import InputError
 from microagg.base.progress import silent
-from microagg.engine.plan import make_plan
+from microagg.engine.planning import make_plan
 from microagg.engine.spark.engine import Spark
 from tests.engine.spark.tables import SIMPLE, WARNINGS, plane, protect, put
 
