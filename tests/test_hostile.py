@@ -411,7 +411,7 @@ FAILURES = [
     ("suffix", "inside"),
     [
         ("csv", "microagg.table.formats.csv.columns._Utf8Stream.read"),
-        ("xlsx", "openpyxl.load_workbook"),
+        ("xlsx", "openpyxl.reader.excel.ExcelReader.read"),
         ("sav", "pyreadstat.read_sav"),
         ("parquet", "pyarrow.parquet.ParquetFile.iter_batches"),
         ("csv", "microagg.actions.protect.make_plan"),

@@ -25,7 +25,8 @@ def say(line: str, *, aside: bool = False) -> None:
     as they are, to be copied.
     """
     stream, line = sys.stderr if aside else sys.stdout, printable(line)
-    if stream.isatty() and not line.startswith((" ", "microagg ")):
+    # There is no stream if it was closed before the program began.
+    if stream and stream.isatty() and not line.startswith((" ", "microagg ")):
         width = max(20, shutil.get_terminal_size((80, 24)).columns)
         wrapped = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
         line = "\n".join(wrapped)
