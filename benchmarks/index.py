@@ -19,6 +19,10 @@ MADE: dict[str, dict[str, str]] = {
         "univariate_speed": "optimal univariate grouping against numpy.argsort and peers, "
         "its memory and first call",
     },
+    "speed/ratios.py": {
+        "ratios": "every part with one thread and with two: seconds, serial share, ratio to "
+        "sorting 10^6 numbers, memory; `benchmarks/compare.py` holds two runs against each other",
+    },
     "speed/grouping.py": {
         "grouping_speed": "MDAV with its index against brute force; the orderings",
     },
