@@ -30,6 +30,10 @@ MADE: dict[str, dict[str, str]] = {
         "protect_speed_auto": "time and memory of protect on 10^6 x 10, the default method",
         "protect_speed_zscore": "the same with the fastest method",
     },
+    "speed/demands.py": {
+        "demands_time": "what diversity and closeness add to the time of protect on 10^6 x 10, where "
+        "quasi-identifiers tell little of the confidential column and where they tell much",
+    },
     "speed/risk.py": {
         "risk_speed": "time and memory of inspect --risk on 10^6 x 8 keys, and of special uniques "
         "on 10^5 x 8",
@@ -92,8 +96,7 @@ MADE: dict[str, dict[str, str]] = {
         "with and without a look at categories; their time",
     },
     "papers/closeness.py": {
-        "closeness": "t-closeness: loss of t-merge, t-swap, t-first and groups searched under t, "
-        "by a million steps (--steps 1000000), fewer than the default",
+        "closeness": "t-closeness: loss of t-merge, t-swap, t-first and groups searched under t",
         "closeness_gains": "t-closeness: how far the search is below the best of the three",
     },
     "papers/pca.py": {

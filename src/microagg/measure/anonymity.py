@@ -171,7 +171,9 @@ class WithinClasses:
         starts = self.ranks
         ends = np.append(starts[1:], m)
         ends[self.firsts[1:] - 1] = m
-        turn = np.clip(np.searchsorted(up_to, share * n, side="right"), starts, ends)
+        # Whole numbers, for NumPy would make a copy of all values to compare them with others.
+        reached = np.floor(share * n).astype(np.int64)
+        turn = np.clip(np.searchsorted(up_to, reached, side="right"), starts, ends)
         below = share * (turn - starts) - (summed[turn] - summed[starts]) / n
         above = (summed[ends] - summed[turn]) / n - share * (ends - turn)
         moved = np.maximum(below, 0.0) + np.maximum(above, 0.0)
