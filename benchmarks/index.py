@@ -31,8 +31,8 @@ MADE: dict[str, dict[str, str]] = {
         "protect_speed_zscore": "the same with the fastest method",
     },
     "speed/demands.py": {
-        "demands_time": "what diversity and closeness add to the time of protect on 10^6 x 10, where "
-        "quasi-identifiers tell little of the confidential column and where they tell much",
+        "demands_time": "what diversity and closeness add to the time of protect on 10^6 x 10, "
+        "where quasi-identifiers tell little of the confidential column and where they tell much",
     },
     "speed/risk.py": {
         "risk_speed": "time and memory of inspect --risk on 10^6 x 8 keys, and of special uniques "
