@@ -232,6 +232,9 @@ class Column:
         return values
 
     def _is_number(self, text: str) -> bool:
+        # A cast that fails is slow, and every column asks.
+        if not any(map(str.isdigit, text)):
+            return False
         assert self._convert is not None
         try:
             return bool(self._convert(pa.array([text])))
