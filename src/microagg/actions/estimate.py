@@ -31,6 +31,7 @@ from microagg.table.streams import estimated_size
 _SAMPLES = (500, 2000, 8000)
 # Numbers in a sample at most, so that tables of many columns are tried as fast as others.
 _NUMBERS = 1 << 21
+_FEW = 8
 # Seconds that a trial may take, about.
 _PATIENCE = 0.7
 
@@ -188,8 +189,9 @@ def _seconds(points: NDArray[np.float64], plan: Plan) -> float | None:
     sizes = sorted({min(most, size) for size in _SAMPLES})
     times: list[float] = []
     try:
-        # The first call may load and compile.
-        _trial(points[: min(len(points), 2 * recipe.k)], recipe.k, how)
+        # The first call may load and compile, for which few numbers are enough.
+        few = points[: min(len(points), 2 * recipe.k), :_FEW]
+        _trial(np.ascontiguousarray(few), recipe.k, how)
         for size in sizes:
             if not times or times[-1] < _PATIENCE:
                 sample = points[np.sort(rng.choice(len(points), size, replace=False))]

@@ -25,6 +25,8 @@ _PLAIN = Origin("table", "frame", Reading())
 
 # Enough to see which columns tell each other, few enough to hold all columns of.
 _KEPT = 1 << 14
+# Threads get in each other's way where a column is looked at in no time.
+_ALONE = 1 << 12
 
 
 class Survey:
@@ -77,7 +79,8 @@ class Survey:
         """
         self.rows += part.num_rows
         self.units += part.num_rows if units is None else units.size
-        run_each([partial(column.add, part.column(column.name)) for column in self.columns])
+        looks = [partial(column.add, part.column(column.name)) for column in self.columns]
+        run_each(looks, None if part.num_rows > _ALONE else 1)
         table = pa.Table.from_batches([part])
         codes = households_of(self.recipe, part, self.origin)
         if self.households is not None and codes is not None:
