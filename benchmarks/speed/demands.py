@@ -1,6 +1,6 @@
 """Demands beyond k at size: what they add to the time of a release, and memory on disk.
 
-    python benchmarks/speed/demands.py [time] [disk] [--sizes 5 20] [--folder DIR]
+    python benchmarks/speed/demands.py [time] [disk] [--sizes 5 20] [--limit BYTES] [--folder DIR]
 
 Ten gaussian quasi-identifiers, a diagnosis of twelve values, the commoner the lower its number, and
 an income that a quasi-identifier tells a little of, no two alike; k = 5, three different diagnoses
@@ -8,7 +8,7 @@ in each class, incomes within 0.2 of those of all. Once more with an income that
 half of: then no group of neighbours has incomes like those of all, and far more has to be tried.
 time: 10^6 records in memory, with and without, in turns; in processor seconds of all cores.
 disk: Parquet files of 5 and 20 million records, each in a process of its own that may not have more
-than 2 GB of data; the peak is that of all its processes together.
+than 2 GB of data, or LIMIT; the peak is what all its processes together have in memory.
 """
 
 import argparse
@@ -123,7 +123,7 @@ def seconds(folder: Path) -> None:
     save("demands_time", header, lines)
 
 
-def disk(folder: Path, sizes: list[float]) -> None:
+def disk(folder: Path, sizes: list[float], limit: int) -> None:
     """Memory and time on disk."""
     rows = []
     for millions in sizes:
@@ -131,7 +131,7 @@ def disk(folder: Path, sizes: list[float]) -> None:
         source, target = folder / "table.parquet", folder / "release.parquet"
         write(n, source)
         size = source.stat().st_size
-        found = run(RELEASE, source, target, "disk", LIMIT, 1)
+        found = run(RELEASE, source, target, "disk", limit, 1)
         rows.append(
             (
                 f"{n:,}",
@@ -157,6 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=["time", "disk", []], default=[])
     parser.add_argument("--sizes", nargs="+", type=float, default=[5, 20], help="in millions")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="bytes of data; 0: none")
     parser.add_argument("--folder", type=Path, help="where files go for a while")
     arguments = parser.parse_args()
     parts = arguments.parts or ["time", "disk"]
@@ -165,7 +166,7 @@ def main() -> None:
         if "time" in parts:
             seconds(Path(home))
         if "disk" in parts:
-            disk(Path(home), arguments.sizes)
+            disk(Path(home), arguments.sizes, arguments.limit)
 
 
 if __name__ == "__main__":
