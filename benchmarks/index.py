@@ -33,6 +33,7 @@ MADE: dict[str, dict[str, str]] = {
     "speed/demands.py": {
         "demands_time": "what diversity and closeness add to the time of protect on 10^6 x 10, "
         "where quasi-identifiers tell little of the confidential column and where they tell much",
+        "demands_disk": "time and memory of protect with both demands on disk",
     },
     "speed/risk.py": {
         "risk_speed": "time and memory of inspect --risk on 10^6 x 8 keys, and of special uniques "
