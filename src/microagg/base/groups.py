@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from microagg.base.showing import Showing
 from microagg.kernels.group_passes import scatter_labels
+from microagg.kernels.threads import run_blocks
+
+_GROUPS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +37,14 @@ class Partition(Showing):
         The only place where a sort or an ordering is undone.
         """
         labels = np.empty(order.size, np.int64)
-        scatter_labels(order, sizes, labels)
+        starts = np.zeros(-(-sizes.size // _GROUPS_AT_ONCE) + 1, np.int64)
+        np.cumsum(np.add.reduceat(sizes, np.arange(0, sizes.size, _GROUPS_AT_ONCE)), out=starts[1:])
+
+        def scatter(first: int, last: int) -> None:
+            start, end = starts[first // _GROUPS_AT_ONCE : first // _GROUPS_AT_ONCE + 2]
+            scatter_labels(order[start:end], sizes[first:last], first, labels)
+
+        run_blocks(scatter, sizes.size, _GROUPS_AT_ONCE)
         return cls(labels, k, method)
 
     @cached_property

@@ -6,12 +6,12 @@ from microagg.kernels.compiling import inner, kernel
 
 
 @kernel
-def scatter_labels(order, sizes, labels):
-    """Label the records order[0], order[1], ... by consecutive groups of these sizes."""
+def scatter_labels(order, sizes, first, labels):
+    """Label the records order[0], order[1], ... by groups of these sizes, numbered from `first`."""
     place = 0
-    for label in range(sizes.size):
-        for _ in range(sizes[label]):
-            labels[order[place]] = label
+    for group in range(sizes.size):
+        for _ in range(sizes[group]):
+            labels[order[place]] = first + group
             place += 1
 
 

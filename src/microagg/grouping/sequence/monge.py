@@ -98,8 +98,13 @@ def _fill_block(
     while 2 * stride <= columns:
         stride *= 2
     best[0] = rows
+    together = 0
     while stride >= 1:
-        for column in range(stride, columns + 1, 2 * stride):
+        if stride == 2:
+            together = columns - columns % 4
+            for column in range(0, together, 4):
+                _fill_between(k, size_cost, integer, column, anchor, work, best, sizes, path, base)
+        for column in range(together + stride, columns + 1, 2 * stride):
             after = column - 1
             low = max(1, k - after)
             if column + stride <= columns:
@@ -139,6 +144,68 @@ def _fill_block(
             path[anchor + after - base] = least + right_cost[after]
             sizes[anchor + after] = before + after
         stride //= 2
+
+
+@inner
+def _fill_between(k, size_cost, integer, column, anchor, work, best, sizes, path, base):
+    """Find the best starts of the three ends between two that are known, in one loop.
+
+    Three loops, short as they are, would each be left by surprise. What only some of the three ends
+    may start with comes before and after what all of them may.
+    """
+    low, high = best[column + 4], best[column] + 1
+    limit = np.int64(2) * k if size_cost == 0.0 else np.int64(1) << 62
+    first = min(high, max(low, k - column))
+    last = max(first, min(high, limit - column - 2))
+    before0 = before1 = before2 = np.int64(0)
+    least0 = least1 = least2 = math.inf
+    # Written out, for a function of two results costs more than these loops.
+    for i in range(max(low, k - column - 1), first):
+        total = _total(work, i, column + 1, size_cost, integer)
+        if total < least1:
+            before1, least1 = i, total
+    for i in range(max(low, k - column - 2), first):
+        total = _total(work, i, column + 2, size_cost, integer)
+        if total < least2:
+            before2, least2 = i, total
+    for i in range(first, last):
+        total0 = _total(work, i, column, size_cost, integer)
+        total1 = _total(work, i, column + 1, size_cost, integer)
+        total2 = _total(work, i, column + 2, size_cost, integer)
+        less0, less1, less2 = total0 < least0, total1 < least1, total2 < least2
+        before0 = i if less0 else before0
+        before1 = i if less1 else before1
+        before2 = i if less2 else before2
+        least0 = total0 if less0 else least0
+        least1 = total1 if less1 else least1
+        least2 = total2 if less2 else least2
+    for i in range(last, min(high, limit - column)):
+        total = _total(work, i, column, size_cost, integer)
+        if total < least0:
+            before0, least0 = i, total
+    for i in range(last, min(high, limit - column - 1)):
+        total = _total(work, i, column + 1, size_cost, integer)
+        if total < least1:
+            before1, least1 = i, total
+    right_cost = work[5]
+    at = anchor + column
+    best[column + 1], best[column + 2], best[column + 3] = before0, before1, before2
+    path[at - base] = least0 + right_cost[column]
+    path[at + 1 - base] = least1 + right_cost[column + 1]
+    path[at + 2 - base] = least2 + right_cost[column + 2]
+    sizes[at] = before0 + column
+    sizes[at + 1] = before1 + column + 1
+    sizes[at + 2] = before2 + column + 2
+
+
+@inner
+def _total(work, before, after, size_cost, integer):
+    """What the best path costs with a group of so many values before and after the anchor."""
+    i, j = np.uint64(before), np.uint64(after)
+    apart = work[4, i] + work[6, j]
+    if integer:
+        return work[3, i] - integer_gain(apart, work[0, i + j], work[1, i + j])
+    return work[3, i] + joining_cost(apart, work[0, i] * work[0, j], work[1, i + j], size_cost)
 
 
 @inner(fastmath={"nnan", "nsz"})

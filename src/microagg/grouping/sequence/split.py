@@ -21,7 +21,7 @@ from microagg.kernels.memory import roomy
 from microagg.kernels.threads import run_each
 
 # Measured: beyond, divide and conquer is faster on sorted values than trying every size.
-_SCAN_UP_TO_K = 14
+_SCAN_UP_TO_K = 22
 # Shorter lines are split before a second thread has started.
 _TWO_WAY_FROM = 1 << 15
 _TILE = 64
