@@ -34,8 +34,8 @@ _LOCAL_HEAT = 0.5
 # no more than so many a record for each there is, for few records are soon at their best.
 # A core makes five to ten million steps a second.
 EFFORTS = {
-    "brief": (12, 0, 12, 25),
-    "quick": (1_000, 2_000_000, 20, 25),
+    "brief": (50, 0, 50, 25),
+    "quick": (1_000, 2_000_000, 60, 25),
     "balanced": (10_000, 16_000_000, 100, 25),
     "best": (200_000, 400_000_000, 1_000, 250),
 }

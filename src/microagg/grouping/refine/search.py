@@ -29,7 +29,7 @@ from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoi
 from microagg.grouping.refine.mixed import MixedField, anneal_mixed, combine_mixed, total_cost
 from microagg.grouping.refine.mixed_lists import NEIGHBOURS, mixed_lists
 from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_each
+from microagg.kernels.threads import run_blocks, run_each
 from microagg.kernels.trees.lists import nearest_lists
 
 # Leaves that a search for neighbours looks at: as many as there will be steps a record, so that it
@@ -39,6 +39,8 @@ _FEWEST_LOOKS, _MOST_LOOKS = 16, 128
 # groups.
 _REGION = 98_304
 _GROUPS_A_REGION = 16
+# What a thread does of all records, or all groups, at a time.
+_ROWS_AT_ONCE, _GROUPS_AT_ONCE = 1 << 14, 1 << 13
 # Partners that a swap is chosen from where there are few steps a record: the best of them saves
 # steps, but where there are many it freezes too soon.
 _PARTNERS = 8
@@ -277,23 +279,32 @@ def _enter(records, order, sizes, k, looks, late, mixed):
     check(1.0)
     number = np.empty(n, np.int32)
     number[rows] = everyone
-    for j in range(lists.shape[1]):
-        lists[:, j] = number[lists[:, j]]
+    points = np.zeros((n, -(-d // LANES) * LANES))
+    means = records.mean(axis=0)
+
+    def settle(first: int, last: int) -> None:
+        lists[first:last] = number[lists[first:last]]
+        points[first:last, :d] = records[rows[first:last]] - means
+
+    run_blocks(settle, n, _ROWS_AT_ONCE)
     if mixed is not None:
         mixed = mixed.of(rows)
         lists, squares = mixed_lists(mixed, lists)
         check(1.0)
     # A step is judged between the scale of its neighbourhood and that of all, nearer to the first.
     local = np.zeros(n)
-    for j in range(min(k, lists.shape[1])):
-        local += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
+    asked = min(k, lists.shape[1])
+
+    def measure(first: int, last: int) -> None:
+        for j in range(asked):
+            away = squares[first:last, j]
+            local[first:last] += np.where(away < np.inf, away, 0.0)
+
+    run_blocks(measure, n, _ROWS_AT_ONCE)
     del squares
-    local *= (0.5 if mixed is None else 1.0) / min(k, lists.shape[1])
+    local *= (0.5 if mixed is None else 1.0) / asked
     root = np.sqrt(local)
     scales = root * np.sqrt(root) * np.sqrt(np.sqrt(local.mean()))
-    points = np.zeros((n, -(-d // LANES) * LANES))
-    for a in range(d):
-        points[:, a] = records[rows, a] - records[:, a].mean()
     field = _Field(points, lists, scales)
     if mixed is not None:
         field = MixedField(*field, *mixed)
@@ -342,10 +353,18 @@ def _divide(field, groups, rng, local):
         halvings = min(halvings, max(1, -(-n // _REGION) - 1).bit_length())
     if halvings <= 0:
         return [np.arange(g)]
-    regions = cut_regions(_centres(field.points, *groups), halvings, rng)
+    starts = np.concatenate([[0], np.cumsum(groups.sizes, dtype=np.int64)])
+    centres = np.zeros((field.points.shape[1], g))
+    run_blocks(partial(_centres, field.points, groups.order, starts, centres), g, _GROUPS_AT_ONCE)
+    regions = cut_regions(centres, halvings, rng)
     # In the order of the field, near groups stand together in memory too.
-    firsts = groups.order[np.cumsum(groups.sizes) - groups.sizes]
-    return [region[np.argsort(firsts[region])] for region in regions]
+    firsts = groups.order[starts[:-1]]
+
+    def put_in_order(r: int) -> None:
+        regions[r] = regions[r][np.argsort(firsts[regions[r]])]
+
+    run_each([partial(put_in_order, r) for r in range(len(regions))])
+    return regions
 
 
 def cut_regions(
@@ -355,16 +374,21 @@ def cut_regions(
     centres of two; centres: one line an attribute."""
     regions = [np.arange(centres.shape[1])]
     for _ in range(halvings):
-        halves = []
-        for region in regions:
-            one, other = rng.integers(0, region.size, 2)
-            line = centres[:, region[one]] - centres[:, region[other]]
-            along = np.zeros(region.size)
-            for a in range(line.size):
-                along += centres[a, region] * line[a]
-            halves += np.array_split(region[np.argsort(along, kind="stable")], 2)
+        halves = [regions[i // 2] for i in range(2 * len(regions))]
+        ends = [rng.integers(0, region.size, 2) for region in regions]
+        run_each([partial(_halve, centres, halves, 2 * r, *ends[r]) for r in range(len(regions))])
         regions = halves
     return regions
+
+
+def _halve(centres, halves, at, one, other):
+    """Put the two halves of a region, which both stand for it, in its place."""
+    region = halves[at]
+    line = centres[:, region[one]] - centres[:, region[other]]
+    along = np.zeros(region.size)
+    for a in range(line.size):
+        along += centres[a, region] * line[a]
+    halves[at : at + 2] = np.array_split(region[np.argsort(along, kind="stable")], 2)
 
 
 def _gather(groups, members):
@@ -376,16 +400,12 @@ def _gather(groups, members):
 
 
 @kernel
-def _centres(points, order, sizes):
-    """Centroids, one line an attribute."""
+def _centres(points, order, starts, centres, first, last):
+    """Centroids of these groups, one line an attribute."""
     width = points.shape[1]
-    centres = np.zeros((width, sizes.size))
-    at = 0
-    for group in range(sizes.size):
-        for i in range(at, at + sizes[group]):
+    for group in range(first, last):
+        for i in range(starts[group], starts[group + 1]):
             for a in range(width):
                 centres[a, group] += points[order[i], a]
-        at += sizes[group]
         for a in range(width):
-            centres[a, group] /= sizes[group]
-    return centres
+            centres[a, group] /= starts[group + 1] - starts[group]
