@@ -188,11 +188,14 @@ class Search:
     ) -> None:
         """Spend the budget."""
         current = self._best
-        while not (budget.spent() or self._late()):
+        done = budget.spent() or self._late()
+        while not done:
             local = budget.local()
             start = self._best if local else current
             current = _stage(self._anneal, self._field, start, self._k, rng, budget, local)
-            self._keep(current)
+            done = budget.spent() or self._late()
+            if done or not budget.few():
+                self._keep(current)
             if seen is not None:
                 seen(self._rows[current.order], current.sizes)
             advance(budget.share())
