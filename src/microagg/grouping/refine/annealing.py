@@ -401,7 +401,9 @@ def _dissolve(region, slot, largest, limit):
         for i in range(region.listed[x]):
             other = np.int64(region.group[region.lists[x, i]])
             size = counts[other]
-            if size >= largest or other == slot or other == target:
+            if size >= largest or other == slot:
+                continue
+            if other == target:
                 continue
             square = _apart(own, x * width, centres, other * width, width)
             square *= size / (size + 1.0)

@@ -28,7 +28,7 @@ from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoing
 from microagg.grouping.refine.mixed import MixedField, anneal_mixed, combine_mixed, total_cost
 from microagg.grouping.refine.mixed_lists import NEIGHBOURS, mixed_lists
-from microagg.kernels.compiling import kernel
+from microagg.grouping.refine.regions import centres_of, cut_regions
 from microagg.kernels.threads import run_blocks, run_each
 from microagg.kernels.trees.lists import nearest_lists
 
@@ -39,8 +39,8 @@ _FEWEST_LOOKS, _MOST_LOOKS = 16, 128
 # groups.
 _REGION = 98_304
 _GROUPS_A_REGION = 16
-# What a thread does of all records, or all groups, at a time.
-_ROWS_AT_ONCE, _GROUPS_AT_ONCE = 1 << 14, 1 << 13
+# Records that a thread prepares at a time.
+_ROWS_AT_ONCE = 1 << 14
 # Partners that a swap is chosen from where there are few steps a record: the best of them saves
 # steps, but where there are many it freezes too soon.
 _PARTNERS = 8
@@ -295,23 +295,29 @@ def _enter(records, order, sizes, k, looks, late, mixed):
         lists, squares = mixed_lists(mixed, lists)
         check(1.0)
     # A step is judged between the scale of its neighbourhood and that of all, nearer to the first.
-    local = np.zeros(n)
-    asked = min(k, lists.shape[1])
-
-    def measure(first: int, last: int) -> None:
-        for j in range(asked):
-            away = squares[first:last, j]
-            local[first:last] += np.where(away < np.inf, away, 0.0)
-
-    run_blocks(measure, n, _ROWS_AT_ONCE)
+    local = _mean_square(squares, k)
     del squares
-    local *= (0.5 if mixed is None else 1.0) / asked
+    local *= 0.5 if mixed is None else 1.0
     root = np.sqrt(local)
     scales = root * np.sqrt(root) * np.sqrt(np.sqrt(local.mean()))
     field = _Field(points, lists, scales)
     if mixed is not None:
         field = MixedField(*field, *mixed)
     return rows, field, _Groups(number[order], sizes)
+
+
+def _mean_square(squares, k):
+    """Mean squared distances from the k nearest, or as many as there are."""
+    n, asked = len(squares), min(k, squares.shape[1])
+    total = np.zeros(n)
+
+    def measure(first: int, last: int) -> None:
+        for j in range(asked):
+            away = squares[first:last, j]
+            total[first:last] += np.where(away < np.inf, away, 0.0)
+
+    run_blocks(measure, n, _ROWS_AT_ONCE)
+    return total / asked
 
 
 def _stage(annealing, field, groups, k, rng, budget, local):
@@ -356,12 +362,9 @@ def _divide(field, groups, rng, local):
         halvings = min(halvings, max(1, -(-n // _REGION) - 1).bit_length())
     if halvings <= 0:
         return [np.arange(g)]
-    starts = np.concatenate([[0], np.cumsum(groups.sizes, dtype=np.int64)])
-    centres = np.zeros((field.points.shape[1], g))
-    run_blocks(partial(_centres, field.points, groups.order, starts, centres), g, _GROUPS_AT_ONCE)
-    regions = cut_regions(centres, halvings, rng)
+    regions = cut_regions(centres_of(field.points, *groups), halvings, rng)
     # In the order of the field, near groups stand together in memory too.
-    firsts = groups.order[starts[:-1]]
+    firsts = groups.order[np.cumsum(groups.sizes) - groups.sizes]
 
     def put_in_order(r: int) -> None:
         regions[r] = regions[r][np.argsort(firsts[regions[r]])]
@@ -370,45 +373,9 @@ def _divide(field, groups, rng, local):
     return regions
 
 
-def cut_regions(
-    centres: NDArray[np.float64], halvings: int, rng: np.random.Generator
-) -> list[NDArray[np.int64]]:
-    """Groups by their numbers, halved so many times at the median along the line through the
-    centres of two; centres: one line an attribute."""
-    regions = [np.arange(centres.shape[1])]
-    for _ in range(halvings):
-        halves = [regions[i // 2] for i in range(2 * len(regions))]
-        ends = [rng.integers(0, region.size, 2) for region in regions]
-        run_each([partial(_halve, centres, halves, 2 * r, *ends[r]) for r in range(len(regions))])
-        regions = halves
-    return regions
-
-
-def _halve(centres, halves, at, one, other):
-    """Put the two halves of a region, which both stand for it, in its place."""
-    region = halves[at]
-    line = centres[:, region[one]] - centres[:, region[other]]
-    along = np.zeros(region.size)
-    for a in range(line.size):
-        along += centres[a, region] * line[a]
-    halves[at : at + 2] = np.array_split(region[np.argsort(along, kind="stable")], 2)
-
-
 def _gather(groups, members):
     """The places of these groups, one group after the other."""
     sizes = groups.sizes[members]
     starts = np.cumsum(groups.sizes) - groups.sizes
     jumps = starts[members] - (np.cumsum(sizes) - sizes)
     return groups.order[np.repeat(jumps, sizes) + np.arange(groups.order.size)]
-
-
-@kernel
-def _centres(points, order, starts, centres, first, last):
-    """Centroids of these groups, one line an attribute."""
-    width = points.shape[1]
-    for group in range(first, last):
-        for i in range(starts[group], starts[group + 1]):
-            for a in range(width):
-                centres[a, group] += points[order[i], a]
-        for a in range(width):
-            centres[a, group] /= starts[group + 1] - starts[group]
