@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import microagg
 from microagg.grouping.cluster.mdav import mdav
-from microagg.grouping.divide import lloyd_pca
+from microagg.grouping.divide import lloyd_pca, small_cells
 from microagg.grouping.divide.blocks import group_block, group_blocks, join_small
 from microagg.grouping.divide.cells import CellTree, assign, merge_small, plan_cells
 from microagg.grouping.divide.lloyd import coarse_cells, lloyd_cells, nearest_centres
@@ -152,6 +152,43 @@ def test_groups_are_those_of_each_cell(kind, k, more, cells, seed):
             assert sets_of((order, sizes)) == naive.group_cells(records, cell_of, k, mdav)
     assert sizes.min() >= k
     assert sizes.max() < 2 * k
+
+
+@given(KIND, st.integers(2, 5), st.integers(0, 300), SEED)
+@settings(max_examples=50)
+def test_a_search_starts_from_mdav_in_small_cells(kind, k, more, seed):
+    records = make(kind, 2 * k + more, 3, seed)
+    n = len(records)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small_cells, "_CELL", 40)
+        patch.setattr(small_cells, "_GROUPS", 10)
+        order, sizes = small_cells.mdav_in_small_cells(task(records, k))
+    assert np.array_equal(np.sort(order), np.arange(n))
+    assert sizes.min() >= k
+    assert sizes.max() < 2 * k
+    cells = n // max(40, 10 * k)
+    cell_of = np.zeros(n, np.int64)
+    if cells > 1:  # 200 records a cell are all that there are
+        plain = plan_cells(records, -(-n // cells)).to_dict()
+        cell_of = np.array([naive.follow(plain, row) for row in records])
+        cell_of = join_small(records, cell_of, k)
+    constant = [np.ptp(records[cell_of == c], axis=0).max() == 0 for c in np.unique(cell_of)]
+    if not any(constant):  # a constant cell needs no method
+        assert sets_of((order, sizes)) == naive.group_cells(records, cell_of, k, mdav)
+
+
+def test_records_of_a_sample_say_where_small_cells_are():
+    records = make("gaussian", 60_000, 3, 1)
+    order, sizes = small_cells.mdav_in_small_cells(task(records, 3))
+    assert np.array_equal(np.sort(order), np.arange(60_000))
+    assert set(sizes.tolist()) <= {3, 4, 5}
+    tree = plan_cells(records[::25], 5_000, total=60_000)
+    assert 12 <= tree.n_cells <= 16
+    cell_of = assign(tree, records)
+    assert np.bincount(cell_of).max() < 10_000
+    first = np.cumsum(sizes) - sizes
+    crossing = np.add.reduceat((cell_of[order] != np.repeat(cell_of[order[first]], sizes)), first)
+    assert not crossing.any()
 
 
 @given(KIND, st.integers(2, 9), st.integers(4, 60), st.integers(1, 12), SEED)

@@ -31,17 +31,16 @@ def test_auto_picks_by_size():
         given = {name: each for name, each in chosen.options.items() if each is not None}
         return chosen.called, given
 
-    mdav, lloyd = {"start": "mdav"}, {"start": "lloyd-mdav"}
     for n in (100, 10_000, 200_000):
-        assert auto(n) == ("search", mdav)
-        assert auto(n, effort="best") == ("search", {"effort": "best", **mdav})
-        assert auto(n, steps=9) == ("search", {"steps": 9, **mdav})
-    assert auto(200_001) == ("search", {"effort": "brief", **lloyd})
-    assert auto(100_000, d=128) == ("search", mdav)
-    assert auto(100_001, d=128) == ("search", {"effort": "brief", **lloyd})
-    assert auto(10**6, effort="balanced") == ("search", {"effort": "balanced", **lloyd})
-    assert auto(10**6, steps=9) == ("search", {"steps": 9, **lloyd})
-    assert auto(10**6, time_limit=2) == ("search", {"time_limit": 2.0, **lloyd})
+        assert auto(n) == ("search", {})
+        assert auto(n, effort="best") == ("search", {"effort": "best"})
+        assert auto(n, steps=9) == ("search", {"steps": 9})
+    assert auto(200_001) == ("search", {"effort": "brief"})
+    assert auto(100_000, d=128) == ("search", {})
+    assert auto(100_001, d=128) == ("search", {"effort": "brief"})
+    assert auto(10**6, effort="balanced") == ("search", {"effort": "balanced"})
+    assert auto(10**6, steps=9) == ("search", {"steps": 9})
+    assert auto(10**6, time_limit=2) == ("search", {"time_limit": 2.0})
     assert auto(10**6, start="tsp") == ("search", {"effort": "brief", "start": "tsp"})
     assert auto(10**6, 1) == ("univariate", {})
     assert [auto(n, integer=True)[0] for n in (100, 10**6)] == ["tsp", "npn"]

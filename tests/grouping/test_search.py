@@ -232,11 +232,24 @@ def test_a_limit_that_is_over_before_it_begins():
     assert np.array_equal(found[1], sizes)
 
 
+def test_few_steps_never_raise_the_loss_and_the_last_stage_counts():
+    records = make("generic", 4_000, 5, 6)
+    order, sizes = mdav(records, 4)
+    start = total_sse(records, groups_of(order, sizes))
+    for steps in (1, 4_000, 40_000, 200_000):
+        found = search(records, order, sizes, 4, np.random.default_rng(0), steps=steps)
+        check(*found, 4_000, 4)
+        assert total_sse(records, groups_of(*found)) <= start * (1 + 1e-9)
+    assert total_sse(records, groups_of(*found)) < 0.95 * start
+
+
 def test_steps_of_efforts():
     for effort in EFFORTS:
         assert afforded(6, effort) <= 30_000
         assert afforded(10**6, effort) > afforded(1000, effort)
     assert afforded(1000, "quick") < afforded(1000, "balanced") < afforded(1000, "best")
+    for n in (1000, 10**5, 10**6, 10**7):
+        assert afforded(n, "brief") <= afforded(n, "quick") <= afforded(n, "balanced")
 
 
 @pytest.mark.parametrize("method", ["mdav", "vmdav", "tsp", "pca"])

@@ -172,6 +172,7 @@ USERS = {
     "search": lambda: [
         microagg.partition(CLOUD[:6_000], 3, "search", seed=1, effort="brief").labels
     ],
+    "search in cells": lambda: [microagg.partition(CLOUD, 3, "search", steps=10**6).labels],
 }  # fmt: skip
 
 

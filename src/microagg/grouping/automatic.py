@@ -22,7 +22,7 @@ def _choose(
     if d > 1 and not integer:
         if n > _SEARCHED_PATIENTLY or n * d > _COORDINATES:
             patience = {} if BUDGET & set(options) else {"effort": "brief"}
-            options = {"start": "lloyd-mdav", **patience, **options}
+            options = {**patience, **options}
         return "search", options
     # How long to search means nothing where nothing is searched.
     options.pop("effort", None)
@@ -40,8 +40,8 @@ def _group(task: Task) -> Groups:
 METHODS = (
     Method(
         "auto",
-        "search, beyond 200,000 records (fewer with more than 64 columns) brief and "
-        "from lloyd-mdav; univariate for one column; "
+        "search, beyond 200,000 records (fewer with more than 64 columns) brief; "
+        "univariate for one column; "
         "about integers tsp, or npn beyond 10,000 records; other options are those of the method "
         "picked",
         "microagg",

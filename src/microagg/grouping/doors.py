@@ -39,7 +39,7 @@ def partition(
     k: the least group size.
     method: a name from `methods()`; "auto" picks by n and d: search, but univariate, which is
         optimal, for one column; beyond 200,000 records, or fewer with more than 64 columns, a
-        brief search from the groups of lloyd-mdav. The result's `method` says which.
+        brief search. The result's `method` says which.
     seed: methods that draw lots give the same result for the same seed, whatever the threads.
     standardize: give every column the same weight by z-scores; otherwise distances are taken on the
         numbers as they are. Constant columns never count.

@@ -69,7 +69,8 @@ def keep_demands(
     steps = search.get("steps")
     if steps is None:
         # A step under demands takes some times as long as one without; a few are always worth it.
-        steps = max(_LEAST_STEPS * n, afforded(n, search.get("effort") or "balanced") // 3)
+        effort = search.get("effort") or "balanced"
+        steps = max(_LEAST_STEPS * n, afforded(n, effort) // (12 if effort == "brief" else 3))
     seconds = math.inf if search.get("time_limit") is None else float(search["time_limit"])
     budget = steps // len(starts), seconds / len(starts)
     searches = [(start, False) for start in starts]

@@ -22,7 +22,7 @@ from microagg.grouping.method import Mixed
 from microagg.grouping.refine.annealing import draws
 from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.mixed import MixedField, combine_mixed
-from microagg.grouping.refine.search import cut_regions
+from microagg.grouping.refine.regions import cut_regions
 from microagg.kernels.group_passes import group_scatter
 from microagg.kernels.threads import run_each
 from microagg.kernels.trees.lists import nearest_lists

@@ -7,6 +7,7 @@ rows come from and go to is for the engines to know.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,9 @@ from microagg.base.errors import InputError
 from microagg.grouping.divide.blocks import join, join_smallest
 from microagg.grouping.divide.reduce import find_axes
 from microagg.kernels.compiling import kernel
+from microagg.kernels.threads import run_blocks
+
+_ROWS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +110,8 @@ def assign(tree: CellTree, rows: NDArray[np.float64]) -> NDArray[np.int64]:
     """The cell of each row, (n, d); the same however rows are dealt out in batches."""
     cells = np.empty(len(rows), np.int64)
     rows = np.ascontiguousarray(rows, np.float64)
-    _assign(rows, tree.weights, tree.cuts, tree.children, cells)
+    follow = partial(_assign, rows, tree.weights, tree.cuts, tree.children, cells)
+    run_blocks(follow, len(rows), _ROWS_AT_ONCE)
     return cells
 
 
@@ -215,8 +220,8 @@ def _score(rows, weights, scores):
 
 
 @kernel
-def _assign(rows, weights, cuts, children, found):
-    for i in range(found.size):
+def _assign(rows, weights, cuts, children, found, first, last):
+    for i in range(first, last):
         split = 0 if cuts.size > 0 else -1
         while split >= 0:
             score = _weigh(rows, i, weights[split])

@@ -130,7 +130,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
     window = min(lots.size, WINDOW)
     begin = 0.0
     stride = lots.size / chunk
-    slope = np.empty(width)
+    aim = np.empty(width)
     temperature = hot
     for step in range(steps):
         if step % chunk == 0:
@@ -187,34 +187,27 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
             if mate != x and third != one and third != other and counts[third] > k:
                 _pass_on(region, x, np.int64(other), w, limit * roots[x] * roots[w])
             continue
+        # SSE rises by both * (gap - |z - aim|^2) if x and z change places.
         share, other_share = 1.0 / size, 1.0 / other_size
         both = share + other_share
+        gap = 0.0
         for a in range(width):
-            slope[a] = 2.0 * (centres[at_other + a] - centres[at_one + a])
+            way = (centres[at_other + a] - centres[at_one + a]) / both
+            aim[a] = own[at_x + a] + way
+            gap += way * way
         # All of the other group, or some that follow each other.
         i = np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))
         z = members[other, i]
-        least = math.inf
+        most = -1.0
         for _ in range(min(other_size, partners)):
             partner = members[other, i]
-            at_z = partner * width
-            a0 = a1 = a2 = a3 = 0.0
-            for a in range(0, width, LANES):
-                away = own[at_z + a] - own[at_x + a]
-                a0 += away * (slope[a] - both * away)
-                away = own[at_z + a + 1] - own[at_x + a + 1]
-                a1 += away * (slope[a + 1] - both * away)
-                away = own[at_z + a + 2] - own[at_x + a + 2]
-                a2 += away * (slope[a + 2] - both * away)
-                away = own[at_z + a + 3] - own[at_x + a + 3]
-                a3 += away * (slope[a + 3] - both * away)
-            cost = (a0 + a1) + (a2 + a3)
-            if cost < least:
-                least = cost
+            square = _apart(own, partner * width, aim, 0, width)
+            if square > most:
+                most = square
                 z = partner
             i = i + 1 if i + 1 < other_size else 0
         at_z = z * width
-        if least < limit * roots[x] * roots[z]:
+        if both * (gap - most) < limit * roots[x] * roots[z]:
             seat_x, seat_z = seat[x], seat[z]
             members[one, seat_x] = z
             members[other, seat_z] = x
@@ -237,15 +230,18 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
 @inner(forceinline=True)
 def _apart(own, at_x, centres, at_slot, width):
     """The squared distance of a record from a centre, in four lanes."""
+    # Unsigned: so the compiler makes vectors of the lanes.
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    x, c = np.uint64(at_x), np.uint64(at_slot)
     a0 = a1 = a2 = a3 = 0.0
-    for a in range(0, width, LANES):
-        away = own[at_x + a] - centres[at_slot + a]
+    for a in range(np.uint64(0), np.uint64(width), np.uint64(LANES)):
+        away = own[x + a] - centres[c + a]
         a0 += away * away
-        away = own[at_x + a + 1] - centres[at_slot + a + 1]
+        away = own[x + a + one] - centres[c + a + one]
         a1 += away * away
-        away = own[at_x + a + 2] - centres[at_slot + a + 2]
+        away = own[x + a + two] - centres[c + a + two]
         a2 += away * away
-        away = own[at_x + a + 3] - centres[at_slot + a + 3]
+        away = own[x + a + three] - centres[c + a + three]
         a3 += away * away
     return (a0 + a1) + (a2 + a3)
 
@@ -390,11 +386,16 @@ def _found(region, slot, k, x, limit, state):
 
 @inner
 def _dissolve(region, slot, largest, limit):
-    """Each member of the group joins the neighbouring group where it costs least; 1 if all do."""
+    """Each member of the group joins the neighbouring group where it costs least; 1 if all do.
+
+    All that leave save the SSE of the group: once joining costs more, it is given up.
+    """
     own, centres, counts, width = region.own, region.centres, region.counts, region.kept.shape[2]
     cost = 0.0
+    for i in range(counts[slot]):
+        cost -= _apart(own, region.members[slot, i] * width, centres, slot * width, width)
     moved = np.int64(0)
-    while counts[slot] > 0:
+    while counts[slot] > 0 and cost < limit:
         x = np.int64(region.members[slot, counts[slot] - 1])
         best, target = math.inf, np.int64(-1)
         for i in range(region.listed[x]):
@@ -404,17 +405,14 @@ def _dissolve(region, slot, largest, limit):
                 continue
             if other == target:
                 continue
-            square = 0.0
-            for a in range(width):
-                away = own[x * width + a] - centres[other * width + a]
-                square += away * away
+            square = _apart(own, x * width, centres, other * width, width)
             square *= size / (size + 1.0)
             if square < best:
                 best, target = square, other
-        if target < 0:
-            break
-        cost += _move(region, x, target, moved)
-        moved += 1
+        cost += best
+        if target >= 0 and cost < limit:
+            _move(region, x, target, moved)
+            moved += 1
     if counts[slot] == 0 and cost < limit:
         return 1
     _undo(region, moved)

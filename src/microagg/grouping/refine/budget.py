@@ -8,8 +8,9 @@ which puts right what froze too early.
 import math
 import time
 
-# The temperature falls geometrically, by this factor; the last steps are made without any.
-_FALL = 100.0
+# The temperature falls geometrically, by this factor, by less where steps are few: the coldest of
+# them would find little. The last steps are made without any.
+_FALL, _FALL_OF_FEW = 100.0, 10.0
 # It starts from 1 if there are so many steps a record, and never below this.
 _HOT_FROM = 60
 _LOWEST_HEAT = 0.3
@@ -34,8 +35,8 @@ _LOCAL_HEAT = 0.5
 # no more than so many a record for each there is, for few records are soon at their best.
 # A core makes five to ten million steps a second.
 EFFORTS = {
-    "brief": (12, 0, 12, 25),
-    "quick": (1_000, 2_000_000, 20, 25),
+    "brief": (50, 0, 50, 25),
+    "quick": (1_000, 2_000_000, 60, 25),
     "balanced": (10_000, 16_000_000, 100, 25),
     "best": (200_000, 400_000_000, 1_000, 250),
 }
@@ -87,6 +88,10 @@ class Budget:
         steps = _SPEED * self._seconds if self._steps is None else self._steps
         return steps / self._n
 
+    def few(self) -> bool:
+        """There are so few steps that only what comes of the last ones is worth looking at."""
+        return self._steps is not None and self._is_short(self._steps)
+
     def speed(self) -> float:
         """Steps a second so far."""
         return self._taken / max(self._elapsed(), 1e-9)
@@ -131,6 +136,9 @@ class Budget:
     def _two_parts(self, total: int) -> bool:
         return total >= _TWO_PARTS_FROM * self._n
 
+    def _is_short(self, total: int) -> bool:
+        return total < _HOT_FROM * self._n
+
     def _heat(self, share: float, total: int) -> float:
         """The first part's temperature after a share of so many steps in all."""
         if self._two_parts(total):
@@ -141,4 +149,5 @@ class Budget:
         # Few steps cannot put together what heat has broken up: they start colder.
         highest = min(1.0, max(_LOWEST_HEAT, total / (_HOT_FROM * self._n)))
         # Rounded, so that every machine's power gives the same.
-        return round(highest * _FALL ** (left - 1.0) * 2.0**30) / 2.0**30
+        fall = _FALL_OF_FEW if self._is_short(total) else _FALL
+        return round(highest * fall ** (left - 1.0) * 2.0**30) / 2.0**30

@@ -5,31 +5,48 @@ to do with each other. The smallest sets of records that are made of whole group
 into such places: in each of them the better groups are taken.
 """
 
+from functools import partial
+
 import numpy as np
+from numpy.typing import NDArray
 
-from microagg.kernels.compiling import inner, kernel
+from microagg.kernels.compiling import kernel
 from microagg.kernels.group_passes import root_of, scatter_of
+from microagg.kernels.threads import run_blocks
+
+_GROUPS = 1 << 13
 
 
-@kernel
-def combine(points, order, sizes, other_order, other_sizes):
+def combine(
+    points: NDArray[np.float64],
+    order: NDArray[np.int32],
+    sizes: NDArray[np.int32],
+    other_order: NDArray[np.int32],
+    other_sizes: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], float]:
     """Rows group by group, the sizes, and the SSE: no larger than that of either partition.
 
     Where both are as good, the first one's groups. O(n d) time.
     """
     scatter = np.empty(sizes.size + other_sizes.size)
-    at = 0
-    for g in range(sizes.size):
-        scatter[g] = scatter_of(points, order, np.int64(at), at + sizes[g])
-        at += sizes[g]
-    at = 0
-    for g in range(other_sizes.size):
-        scatter[sizes.size + g] = scatter_of(points, other_order, np.int64(at), at + other_sizes[g])
-        at += other_sizes[g]
-    return better_parts(scatter, order, sizes, other_order, other_sizes)
+    for rows, counts, into in (
+        (order, sizes, scatter[: sizes.size]),
+        (other_order, other_sizes, scatter[sizes.size :]),
+    ):
+        ends = np.cumsum(counts, dtype=np.int64)
+        run_blocks(partial(_scatter, points, rows, ends - counts, ends, into), ends.size, _GROUPS)
+    found: tuple[NDArray[np.int32], NDArray[np.int32], float]
+    found = better_parts(scatter, order, sizes, other_order, other_sizes)
+    return found
 
 
-@inner
+@kernel
+def _scatter(points, order, starts, ends, scatter, first, last):
+    for g in range(first, last):
+        scatter[g] = scatter_of(points, order, starts[g], ends[g])
+
+
+@kernel
 def better_parts(costs, order, sizes, other_order, other_sizes):
     """The same by whatever the groups of both cost, those of the first one first."""
     n, own = order.size, sizes.size

@@ -28,8 +28,8 @@ from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoing
 from microagg.grouping.refine.mixed import MixedField, anneal_mixed, combine_mixed, total_cost
 from microagg.grouping.refine.mixed_lists import NEIGHBOURS, mixed_lists
-from microagg.kernels.compiling import kernel
-from microagg.kernels.threads import run_each
+from microagg.grouping.refine.regions import centres_of, cut_regions
+from microagg.kernels.threads import run_blocks, run_each
 from microagg.kernels.trees.lists import nearest_lists
 
 # Leaves that a search for neighbours looks at: as many as there will be steps a record, so that it
@@ -39,6 +39,8 @@ _FEWEST_LOOKS, _MOST_LOOKS = 16, 128
 # groups.
 _REGION = 98_304
 _GROUPS_A_REGION = 16
+# Records that a thread prepares at a time.
+_ROWS_AT_ONCE = 1 << 14
 # Partners that a swap is chosen from where there are few steps a record: the best of them saves
 # steps, but where there are many it freezes too soon.
 _PARTNERS = 8
@@ -186,11 +188,14 @@ class Search:
     ) -> None:
         """Spend the budget."""
         current = self._best
-        while not (budget.spent() or self._late()):
+        done = budget.spent() or self._late()
+        while not done:
             local = budget.local()
             start = self._best if local else current
             current = _stage(self._anneal, self._field, start, self._k, rng, budget, local)
-            self._keep(current)
+            done = budget.spent() or self._late()
+            if done or not budget.few():
+                self._keep(current)
             if seen is not None:
                 seen(self._rows[current.order], current.sizes)
             advance(budget.share())
@@ -277,27 +282,42 @@ def _enter(records, order, sizes, k, looks, late, mixed):
     check(1.0)
     number = np.empty(n, np.int32)
     number[rows] = everyone
-    for j in range(lists.shape[1]):
-        lists[:, j] = number[lists[:, j]]
+    points = np.zeros((n, -(-d // LANES) * LANES))
+    means = records.mean(axis=0)
+
+    def settle(first: int, last: int) -> None:
+        lists[first:last] = number[lists[first:last]]
+        points[first:last, :d] = records[rows[first:last]] - means
+
+    run_blocks(settle, n, _ROWS_AT_ONCE)
     if mixed is not None:
         mixed = mixed.of(rows)
         lists, squares = mixed_lists(mixed, lists)
         check(1.0)
     # A step is judged between the scale of its neighbourhood and that of all, nearer to the first.
-    local = np.zeros(n)
-    for j in range(min(k, lists.shape[1])):
-        local += np.where(squares[:, j] < np.inf, squares[:, j], 0.0)
+    local = _mean_square(squares, k)
     del squares
-    local *= (0.5 if mixed is None else 1.0) / min(k, lists.shape[1])
+    local *= 0.5 if mixed is None else 1.0
     root = np.sqrt(local)
     scales = root * np.sqrt(root) * np.sqrt(np.sqrt(local.mean()))
-    points = np.zeros((n, -(-d // LANES) * LANES))
-    for a in range(d):
-        points[:, a] = records[rows, a] - records[:, a].mean()
     field = _Field(points, lists, scales)
     if mixed is not None:
         field = MixedField(*field, *mixed)
     return rows, field, _Groups(number[order], sizes)
+
+
+def _mean_square(squares, k):
+    """Mean squared distances from the k nearest, or as many as there are."""
+    n, asked = len(squares), min(k, squares.shape[1])
+    total = np.zeros(n)
+
+    def measure(first: int, last: int) -> None:
+        for j in range(asked):
+            away = squares[first:last, j]
+            total[first:last] += np.where(away < np.inf, away, 0.0)
+
+    run_blocks(measure, n, _ROWS_AT_ONCE)
+    return total / asked
 
 
 def _stage(annealing, field, groups, k, rng, budget, local):
@@ -342,28 +362,14 @@ def _divide(field, groups, rng, local):
         halvings = min(halvings, max(1, -(-n // _REGION) - 1).bit_length())
     if halvings <= 0:
         return [np.arange(g)]
-    regions = cut_regions(_centres(field.points, *groups), halvings, rng)
+    regions = cut_regions(centres_of(field.points, *groups), halvings, rng)
     # In the order of the field, near groups stand together in memory too.
     firsts = groups.order[np.cumsum(groups.sizes) - groups.sizes]
-    return [region[np.argsort(firsts[region])] for region in regions]
 
+    def put_in_order(r: int) -> None:
+        regions[r] = regions[r][np.argsort(firsts[regions[r]])]
 
-def cut_regions(
-    centres: NDArray[np.float64], halvings: int, rng: np.random.Generator
-) -> list[NDArray[np.int64]]:
-    """Groups by their numbers, halved so many times at the median along the line through the
-    centres of two; centres: one line an attribute."""
-    regions = [np.arange(centres.shape[1])]
-    for _ in range(halvings):
-        halves = []
-        for region in regions:
-            one, other = rng.integers(0, region.size, 2)
-            line = centres[:, region[one]] - centres[:, region[other]]
-            along = np.zeros(region.size)
-            for a in range(line.size):
-                along += centres[a, region] * line[a]
-            halves += np.array_split(region[np.argsort(along, kind="stable")], 2)
-        regions = halves
+    run_each([partial(put_in_order, r) for r in range(len(regions))])
     return regions
 
 
@@ -373,19 +379,3 @@ def _gather(groups, members):
     starts = np.cumsum(groups.sizes) - groups.sizes
     jumps = starts[members] - (np.cumsum(sizes) - sizes)
     return groups.order[np.repeat(jumps, sizes) + np.arange(groups.order.size)]
-
-
-@kernel
-def _centres(points, order, sizes):
-    """Centroids, one line an attribute."""
-    width = points.shape[1]
-    centres = np.zeros((width, sizes.size))
-    at = 0
-    for group in range(sizes.size):
-        for i in range(at, at + sizes[group]):
-            for a in range(width):
-                centres[a, group] += points[order[i], a]
-        at += sizes[group]
-        for a in range(width):
-            centres[a, group] /= sizes[group]
-    return centres

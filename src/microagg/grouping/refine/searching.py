@@ -10,6 +10,7 @@ import numpy as np
 
 from microagg.base.errors import OptionError
 from microagg.grouping.bound.best import search_best
+from microagg.grouping.divide.small_cells import mdav_in_small_cells
 from microagg.grouping.method import MOST_SECONDS, Groups, Method, Option, Task, number, whole
 from microagg.grouping.methods import START, check_start, plainly
 from microagg.grouping.refine.budget import EFFORTS, afforded
@@ -69,7 +70,8 @@ def _afforded(task: Task, effort: str) -> int:
 def _search(task: Task) -> Groups:
     effort, steps = task.options["effort"] or "balanced", task.options["steps"]
     seconds = math.inf if task.options["time_limit"] is None else task.options["time_limit"]
-    start = plainly(task.options["start"])
+    named = task.options["start"]
+    start = mdav_in_small_cells if named is None else plainly(named)
     if seconds < math.inf:
         # Compiled on a few records, before time is taken.
         few = replace(task, records=task.records[: 2 * task.k], advance=lambda _share: None)
@@ -102,7 +104,8 @@ def _search_on(
 
 
 def _agree(options: Mapping[str, Any], d: int) -> None:
-    check_start("search", options, d)
+    if options["start"] is not None:
+        check_start("search", options, d)
     given = [name for name in ("steps", "time_limit", "effort") if options[name] is not None]
     if len(given) > 1 and (options["effort"] != "best" or "steps" in given):
         raise OptionError(
@@ -123,7 +126,12 @@ METHODS = (
             EFFORT,
             STEPS,
             TIME_LIMIT,
-            replace(START, meaning=f"{START.meaning}: soon it makes no difference"),
+            replace(
+                START,
+                meaning="the method to start from, by default mdav, beyond 10,000 records in cells "
+                "of 5,000 or so: soon it makes no difference",
+                default=None,
+            ),
         ),
         agree=_agree,
     ),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_blocks
 from microagg.kernels.trees.few import FEW, lists_of_few
-from microagg.kernels.trees.measuring import least_of, measure_leaf
-from microagg.kernels.trees.planting import LEAF, NONE, plant
+from microagg.kernels.trees.measuring import least_of, measure_boxes, measure_leaf
+from microagg.kernels.trees.planting import LEAF, NONE, plant, top_of
 
 _LEAVES_AT_ONCE = 64
 
@@ -61,8 +61,9 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
     worst = np.empty(LEAF)
     near = np.empty(LEAF * count, np.int32)
     near_squares = np.empty(LEAF * count)
-    nodes = np.empty(leaves + 2, np.int64)
-    bounds = np.empty(leaves + 2)
+    nodes = np.empty(leaves + LEAF, np.int64)
+    bounds = np.empty(leaves + LEAF)
+    start = top_of(leaves)
     for leaf in range(first, last):
         own, own_at = (leaves + leaf) // LEAF, (leaves + leaf) % LEAF
         size = 0
@@ -77,9 +78,11 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             for i in range(size):
                 total += cells[leaf, a, i] / size
             middle[a] = total
-        nodes[0] = 1
-        bounds[0] = 0.0
-        pending = np.int64(1)
+        measure_boxes(boxes, np.int64(0), middle, scales, away)
+        pending = np.int64(0)
+        for i in range(start, 2 * start):
+            _let_wait(nodes, bounds, pending, i, away[i])
+            pending += 1
         looked = 0
         farthest = np.inf
         while pending > 0 and looked < looks:
@@ -95,16 +98,11 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             if gap >= farthest:
                 continue
             if node < leaves:
-                block, at = 2 * node // LEAF, 2 * node % LEAF
-                for i in range(2):
-                    gap = 0.0
-                    for a in range(d):
-                        below = boxes[block, a, at + i] - middle[a]
-                        above = middle[a] - boxes[block, d + a, at + i]
-                        side = max(below, above, 0.0)
-                        gap += side * side
-                    _let_wait(nodes, bounds, pending, 2 * node + i, gap)
-                    pending += 1
+                measure_boxes(boxes, np.int64(node), middle, scales, away)
+                for i in range(LEAF):
+                    if away[i] < np.inf:
+                        _let_wait(nodes, bounds, pending, node * LEAF + i, away[i])
+                        pending += 1
                 continue
             looked += 1
             other = node - leaves

@@ -20,7 +20,7 @@ from microagg.kernels.trees.measuring import (
     measure_leaf,
     push_in_order,
 )
-from microagg.kernels.trees.planting import LEAF, NONE, Tree
+from microagg.kernels.trees.planting import LEAF, NONE, Tree, top_of
 
 _QUERIES_AT_ONCE = 1 << 12
 # A way down leaves at most 15 nodes behind at each level, and has fewer than 9 levels.
@@ -96,7 +96,7 @@ def _route(tree, queries, homes, first, last):
     squares = np.empty(LEAF)
     for q in range(first, last):
         block = 0
-        low = _top(leaves)
+        low = top_of(leaves)
         high = 2 * low
         while block < leaves:
             measure_boxes(tree.boxes, np.int64(block), queries[q], tree.scales, squares)
@@ -139,14 +139,6 @@ def make_space(count, weights):
         np.empty(_STACK, np.int64),
         np.empty(_STACK),
     )
-
-
-@inner
-def _top(leaves):
-    """The first of the nodes from which steps of four levels lead to the leaves."""
-    while leaves >= LEAF:
-        leaves //= LEAF
-    return leaves
 
 
 @kernel(fastmath={"nnan", "nsz"})
@@ -206,7 +198,7 @@ def nearest(tree, point, leaf, barred, within, space):
             block, left_out = climbed // LEAF, climbed % LEAF
             low, high = 0, LEAF
             if block == 0:
-                low = _top(leaves)
+                low = top_of(leaves)
                 high = 2 * low
             climbed = block
         measure_boxes(boxes, np.int64(block), point, scales, squares)

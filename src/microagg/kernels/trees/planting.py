@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.threads import run_each
 from microagg.kernels.trees.measuring import put_least_first
 
@@ -156,3 +156,11 @@ def _halve(records, members, keys, scales, start, end):
     middle = (start + end) // 2
     put_least_first(keys, members, start, end - 1, middle)
     return middle
+
+
+@inner
+def top_of(leaves):
+    """The first of the nodes from which steps of four levels lead to the leaves."""
+    while leaves >= LEAF:
+        leaves //= LEAF
+    return leaves
