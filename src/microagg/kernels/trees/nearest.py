@@ -24,7 +24,7 @@ from microagg.kernels.trees.planting import LEAF, NONE, Tree
 
 _QUERIES_AT_ONCE = 1 << 12
 # A way down leaves at most 15 nodes behind at each level, and has fewer than 9 levels.
-_STACK = 9 * LEAF
+STACK = 9 * LEAF
 
 
 class Space(NamedTuple):
@@ -96,7 +96,7 @@ def _route(tree, queries, homes, first, last):
     squares = np.empty(LEAF)
     for q in range(first, last):
         block = 0
-        low = _top(leaves)
+        low = top_of(leaves)
         high = 2 * low
         while block < leaves:
             measure_boxes(tree.boxes, np.int64(block), queries[q], tree.scales, squares)
@@ -136,13 +136,13 @@ def make_space(count, weights):
         np.empty(count),
         weights,
         np.empty(LEAF),
-        np.empty(_STACK, np.int64),
-        np.empty(_STACK),
+        np.empty(STACK, np.int64),
+        np.empty(STACK),
     )
 
 
 @inner
-def _top(leaves):
+def top_of(leaves):
     """The first of the nodes from which steps of four levels lead to the leaves."""
     while leaves >= LEAF:
         leaves //= LEAF
@@ -206,7 +206,7 @@ def nearest(tree, point, leaf, barred, within, space):
             block, left_out = climbed // LEAF, climbed % LEAF
             low, high = 0, LEAF
             if block == 0:
-                low = _top(leaves)
+                low = top_of(leaves)
                 high = 2 * low
             climbed = block
         measure_boxes(boxes, np.int64(block), point, scales, squares)
