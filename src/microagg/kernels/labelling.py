@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import inner, kernel
-from microagg.kernels.threads import run_all, run_blocks
+from microagg.kernels.threads import run_all, run_blocks, run_each
 
 _BLOCK = 1 << 16
 _BUCKET_BITS = 6
@@ -78,13 +78,15 @@ def _first_of_each(hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
 
 def _agree(parts: Sequence[Words], firsts: NDArray[np.int32]) -> bool:
     """Whether every record agrees with the first of its hash."""
-    differ = np.zeros(-(-firsts.size // _BLOCK), bool)
-
-    def compare(first: int, last: int) -> None:
-        for entries, floating in parts:
-            _compare(entries, floating, firsts, differ, first, last)
-
-    run_blocks(compare, firsts.size, _BLOCK)
+    n = firsts.size
+    differ = np.zeros(-(-n // _BLOCK), bool)
+    # Part by part: of one, the records that are compared with stay in a cache.
+    jobs = [
+        partial(_compare, *part, firsts, differ, first, min(n, first + _BLOCK))
+        for part in parts
+        for first in range(0, n, _BLOCK)
+    ]
+    run_each(jobs)
     return not differ.any()
 
 
@@ -170,10 +172,15 @@ def _meet(dealt, rows, table, bits, firsts, first, last):
 
 @kernel
 def _compare(entries, floating, firsts, differ, first, last):
-    for i in range(first, last):
+    # Without a way out nobody waits for one record after the other.
+    other_bits = False
+    for a in range(entries.shape[1]):
+        for i in range(first, last):
+            other_bits |= entries[i, a] != entries[firsts[i], a]
+    for i in range(first, last if other_bits else first):
         for a in range(entries.shape[1]):
             one, other = entries[i, a], entries[firsts[i], a]
-            if one != other and _plain(one, floating) != _plain(other, floating):
+            if _plain(one, floating) != _plain(other, floating):
                 differ[first // _BLOCK] = True
                 return
 
