@@ -99,22 +99,6 @@ def test_no_value_equals_no_value():
     assert each_size(count_classes(table, ["x", "y"])) == [1, 2]
 
 
-def stirred(key):
-    """One step of the hash that records are told apart by first."""
-    mixed = key * 0x9E3779B97F4A7C15 % 2**64
-    return mixed ^ mixed >> 29
-
-
-def test_records_of_one_hash_are_told_apart():
-    # After the first column the hash is known, so a second one can be chosen that makes it alike.
-    one, other = stirred(4711), stirred(815)
-    table = pa.table(
-        {"x": [4711, 815, 4711, 815], "y": pa.array([0, one ^ other] * 2, pa.uint64())}
-    )
-    assert class_of(table, ["x", "y"]).tolist() == [0, 1, 0, 1]
-    assert class_of(table, ["y"]).tolist() == [0, 1, 0, 1]
-
-
 def test_blocks_make_no_difference():
     rng = np.random.default_rng(0)
     values = rng.integers(0, 400, (300_000, 2))

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import Advance, silent
-from microagg.kernels.compiling import inner, kernel
+from microagg.kernels.compiling import read_only
+from microagg.kernels.labelling import Words, label
 from microagg.kernels.trees.few import nearest_among
 from microagg.measure.statistics import Pair
 
@@ -100,48 +101,7 @@ def _first_rows(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 def classes(records: NDArray[np.float64]) -> NDArray[np.int64]:
     """The class, 0 to c - 1, of each record: records are in one if they agree in every column.
 
-    Exact; the two zeros are one. Classes are numbered as they appear. Expected O(n d) time, by
-    hashing.
+    Exact; the two zeros are one. Classes are numbered as they appear. Expected O(n d) time.
     """
-    n = len(records)
-    keys = np.add(records, 0.0, order="C").view(np.uint64)  # makes a negative zero positive
-    labels = np.empty(n, np.int64)
-    _label(keys, np.full(1 << max(1, (2 * n - 1).bit_length()), -1, np.int32), labels)
-    return labels
-
-
-@inner
-def stirred(entries):
-    """A hash of a line of 64 bits each."""
-    mixed = np.uint64(0)
-    for a in range(entries.size):
-        mixed = (mixed ^ entries[a]) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> np.uint64(32))
-
-
-@kernel
-def _label(keys, table, labels):
-    """`table` has a power of two of places, more than records: each class's first row."""
-    n, d = keys.shape
-    mask = np.uint64(table.size - 1)
-    count = 0
-    for i in range(n):
-        slot = stirred(keys[i]) & mask
-        while True:
-            row = table[slot]
-            if row < 0:
-                table[slot] = i
-                labels[i] = count
-                count += 1
-                break
-            same = True
-            for a in range(d):
-                if keys[row, a] != keys[i, a]:
-                    same = False
-                    break
-            if same:
-                labels[i] = labels[row]
-                break
-            slot = (slot + np.uint64(1)) & mask
+    entries = read_only(np.ascontiguousarray(records, np.float64).view(np.uint64))
+    return label([Words(entries, True)], len(records))

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.base.progress import silent
-from microagg.kernels.compiling import kernel
+from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.trees.nearest import Nearest, find_nearest
 from microagg.kernels.trees.planting import plant
-from microagg.measure.linkage import classes, stirred
+from microagg.measure.linkage import classes
 
 # An original, a published point as near as any (its hash), its records, and how far it is.
 _TIE = np.dtype([("who", "i8"), ("point", "u8"), ("size", "i8"), ("square", "f8")])
@@ -138,4 +138,15 @@ def _list_at(points, query, square, numbers):
 @kernel
 def _hash(lines, hashes):
     for i in range(len(lines)):
-        hashes[i] = stirred(lines[i])
+        hashes[i] = _stirred(lines[i])
+
+
+@inner
+def _stirred(entries):
+    """A hash of a line of 64 bits each."""
+    mixed = np.uint64(0)
+    for a in range(entries.size):
+        mixed = (mixed ^ entries[a]) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(32))

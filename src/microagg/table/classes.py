@@ -1,7 +1,6 @@
 """How many records share their values in some columns, counted on the table itself.
 
-Records are told apart by a hash of their values, and the hash is checked. `classes_in_parts` counts
-a table that is seen only in parts.
+`classes_in_parts` counts a table that is seen only in parts.
 """
 
 from collections.abc import Sequence
@@ -15,13 +14,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError
-from microagg.kernels.threads import run_blocks, run_each
+from microagg.kernels.compiling import read_only
+from microagg.kernels.labelling import Words, label
+from microagg.kernels.threads import run_each
 from microagg.table.checks import plain
 from microagg.table.frames import give_back_memory, in_one_piece
 
-# Rows that are hashed at a time, by one thread, and those of them that fit into a cache.
-_ROWS = 1 << 17
-_CACHED = 1 << 13
+_NOTHING = Words(np.empty((0, 1), np.uint64), False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,23 +100,19 @@ def classes_by(labels: NDArray[np.int64], entities: NDArray[np.int64] | None = N
 def class_of(table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
     """For each record the number of its class, from 0 without gaps, in order of appearance.
 
-    Exact: records of one hash are one class only if all of them are equal to the first. Where the
-    hash of different records is the same, which somebody must have meant it to be, pairs of the
-    class so far and the next value are numbered column by column. O(cells) time on every core;
-    memory for a few numbers a record, and a code of each value that is no number.
+    Exact; see `label`. O(cells) time on every core; memory for a few numbers a record, and a code
+    of each value that is no number.
     """
-    columns: list[NDArray] = [np.empty(0)] * len(names)
+    columns: list[Words] = [_NOTHING] * len(names)
 
     def take(place: int) -> None:
         try:
-            columns[place] = _numbers(in_one_piece(table[names[place]]))
+            columns[place] = _words(_numbers(in_one_piece(table[names[place]])))
         except pa.ArrowNotImplementedError:
             raise not_comparable(names[place], table[names[place]].type) from None
 
     run_each([partial(take, place) for place in range(len(names))])
-    classes = _codes(pa.array(_hashes(columns, table.num_rows))).astype(np.int64)
-    if not _are_classes(classes, columns):
-        classes = _by_pairs(columns, table.num_rows)
+    classes = label(columns, table.num_rows)
     give_back_memory()
     return classes
 
@@ -130,63 +125,13 @@ def _numbers(column: pa.Array) -> NDArray:
     return _codes(_comparable(column))
 
 
-def _keys(numbers: NDArray) -> NDArray[np.uint64]:
-    """The same 64 bits for equal numbers: one zero, one NaN."""
-    if numbers.dtype.kind != "f":
-        return numbers.astype(np.int64, copy=False).view(np.uint64)
-    values = np.add(numbers, 0.0, dtype=np.float64)
-    nothing = np.isnan(values)
-    if nothing.any():
-        values[nothing] = np.nan
-    return values.view(np.uint64)
-
-
-def _hashes(columns: Sequence[NDArray], rows: int) -> NDArray[np.uint64]:
-    hashes = np.zeros(rows, np.uint64)
-
-    def fold(first: int, last: int) -> None:
-        for start in range(first, last, _CACHED):
-            part = slice(start, min(last, start + _CACHED))
-            mixed = hashes[part]
-            for column in columns:
-                mixed ^= _keys(column[part])
-                mixed *= np.uint64(0x9E3779B97F4A7C15)
-                mixed ^= mixed >> np.uint64(29)
-
-    run_blocks(fold, rows, _ROWS)
-    return hashes
-
-
-def _are_classes(classes: NDArray[np.int64], columns: Sequence[NDArray]) -> bool:
-    """Whether every record is equal to the first one of its class."""
-    count = int(classes.max(initial=-1)) + 1
-    if count == classes.size:
-        return True
-    firsts = np.empty(count, np.int64)
-    firsts[classes[::-1]] = np.arange(classes.size - 1, -1, -1)
-    of_firsts = [_keys(column[firsts]) for column in columns]
-    differ: list[int] = []
-
-    def compare(first: int, last: int) -> None:
-        for start in range(first, last, _CACHED):
-            part = slice(start, min(last, start + _CACHED))
-            for column, of_first in zip(columns, of_firsts, strict=True):
-                if not np.array_equal(_keys(column[part]), of_first[classes[part]]):
-                    differ.append(start)
-                    return
-
-    run_blocks(compare, classes.size, _ROWS)
-    return not differ
-
-
-def _by_pairs(columns: Sequence[NDArray], rows: int) -> NDArray[np.int64]:
-    classes = np.zeros(rows, np.int64)
-    for column in columns:
-        codes = _codes(pa.array(_keys(column)))
-        classes *= int(codes.max(initial=0)) + 1
-        classes += codes
-        classes = _codes(pa.array(classes)).astype(np.int64)
-    return classes
+def _words(numbers: NDArray) -> Words:
+    """Numbers of any width as words of 64 bits."""
+    floating = numbers.dtype.kind == "f"
+    if numbers.dtype.itemsize < 8:
+        numbers = numbers.astype(np.float64 if floating else np.int64)
+    entries = np.ascontiguousarray(numbers).view(np.uint64).reshape(-1, 1)
+    return Words(read_only(entries), floating)
 
 
 def codes_of(name: str, column: pa.Array) -> NDArray[np.int32]:

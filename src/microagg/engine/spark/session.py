@@ -25,6 +25,9 @@ _OURS = re.compile(r"^microagg\.base\.errors\.(\w+): (.+)$", re.MULTILINE)
 _PYTHON = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt))\b", re.MULTILINE)
 _LOCAL = "127.0.0.1"
 _BATCH_ROWS = 1 << 16
+# The work is Python's: what Java does for it is over before a better compiler has paid, and threads
+# that compile or collect garbage take cores from who works.
+_BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def require_spark() -> Any:
@@ -57,6 +60,8 @@ def start_session(
     }
     if master.startswith("local") or f"//{_LOCAL}:" in master:
         ours |= {"spark.driver.host": _LOCAL, "spark.driver.bindAddress": _LOCAL}
+    if master.startswith("local"):
+        ours |= {"spark.driver.defaultJavaOptions": _BRIEF_JAVA}
     with plainly("start"):
         builder = sql.SparkSession.builder.appName("microagg").master(master)
         for name, value in {**ours, **(settings or {})}.items():

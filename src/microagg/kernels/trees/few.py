@@ -9,8 +9,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from microagg.kernels.trees.nearest import Nearest, find_nearest
+from microagg.kernels.trees.nearest import Nearest
 from microagg.kernels.trees.planting import plant
+from microagg.kernels.trees.roughly import find_nearest_roughly
 
 # Measured: so many take less than a tenth of a second.
 FEW = 1 << 12
@@ -57,7 +58,8 @@ def nearest_among(
 ) -> Nearest:
     """What `find_nearest` finds: by a tree of the points, unless there are few pairs to measure."""
     if len(points) * len(queries) > few * few // 4:
-        return find_nearest(plant(points, scales=scales), queries, within, weights, advance)
+        tree = plant(points, scales=scales)
+        return find_nearest_roughly(tree, queries, within, weights, advance)
     n = len(queries)
     found = Nearest(np.empty(n, np.int32), np.empty(n), np.empty(n, np.int64))
     lines, asked = np.ascontiguousarray(points.T), np.ascontiguousarray(queries.T)

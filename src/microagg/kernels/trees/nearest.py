@@ -24,7 +24,7 @@ from microagg.kernels.trees.planting import LEAF, NONE, Tree, top_of
 
 _QUERIES_AT_ONCE = 1 << 12
 # A way down leaves at most 15 nodes behind at each level, and has fewer than 9 levels.
-_STACK = 9 * LEAF
+STACK = 9 * LEAF
 
 
 class Space(NamedTuple):
@@ -136,8 +136,8 @@ def make_space(count, weights):
         np.empty(count),
         weights,
         np.empty(LEAF),
-        np.empty(_STACK, np.int64),
-        np.empty(_STACK),
+        np.empty(STACK, np.int64),
+        np.empty(STACK),
     )
 
 
