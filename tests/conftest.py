@@ -1,5 +1,6 @@
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -74,8 +75,13 @@ def cluster(tmp_path_factory):
 def session(cluster):
     """A session of Spark on the cluster."""
     from microagg.engine.spark.session import start_session
+    from tests.engine.spark.cluster import JAVA
 
     settings = {
+        "spark.driver.extraJavaOptions": JAVA,
+        "spark.executor.extraJavaOptions": JAVA,
+        "spark.python.daemon.module": "tests.engine.spark.daemon",
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[1]),
         "spark.executor.memory": "600m",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "2",
