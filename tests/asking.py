@@ -10,9 +10,11 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import pytest
 
 from microagg.table.formats.database import aside
 
@@ -33,7 +35,7 @@ class Asking:
         """It is not ours to wait for, and was killed."""
 
 
-@contextmanager
+@pytest.fixture(scope="session")
 def forking():
     """A function that starts such processes."""
     with TemporaryDirectory() as folder:
@@ -62,6 +64,12 @@ def forking():
                 yield start
             finally:
                 serving.kill()
+
+
+@pytest.fixture
+def asked_by_forks(forking, monkeypatch):
+    """For tests that ask often, and of what is told rather than of who is asked."""
+    monkeypatch.setattr(aside, "start", forking)
 
 
 def serve(door):

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.asking import asked_by_forks, forking
 from tests.databases import base, server
 
-__all__ = ["base", "server"]
+__all__ = ["asked_by_forks", "base", "forking", "server"]
 
 # Kernels compile inside the first example, so deadlines would only measure the compiler.
 settings.register_profile(

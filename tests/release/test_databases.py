@@ -15,12 +15,12 @@ from microagg.base.errors import MicroaggError, OptionError
 from microagg.base.reading import Reading
 from microagg.engine.memory import draft_of
 from microagg.release.output import open_place
-from microagg.table.formats.database import aside
 from microagg.table.opening import open_table
-from tests.asking import forking
 from tests.commands import microagg as command
 from tests.databases import execute
 
+# That the usual way to ask is safe is tested where it stands.
+pytestmark = pytest.mark.usefixtures("asked_by_forks")
 NEW = pa.table({"b": ["x", "y"]})
 PEOPLE = [(1,), (2,), (3,)]
 MAKE = (
@@ -31,18 +31,6 @@ MAKE = (
     "CREATE VIEW seen AS SELECT a FROM people",
     "CREATE VIEW twice AS SELECT a FROM seen WHERE a > 0",
 )
-
-
-@pytest.fixture(scope="module")
-def forked():
-    with forking() as start:
-        yield start
-
-
-@pytest.fixture(autouse=True)
-def asked_by_forks(forked, monkeypatch):
-    """Hundreds of times a database is asked here; that the way to is safe is tested elsewhere."""
-    monkeypatch.setattr(aside, "start", forked)
 
 
 def replace(source, target, query=None):
