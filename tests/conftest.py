@@ -1,12 +1,14 @@
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.asking import asked_by_forks, forking
 from tests.databases import base, server
 
-__all__ = ["base", "server"]
+__all__ = ["asked_by_forks", "base", "forking", "server"]
 
 # Kernels compile inside the first example, so deadlines would only measure the compiler.
 settings.register_profile(
@@ -74,8 +76,13 @@ def cluster(tmp_path_factory):
 def session(cluster):
     """A session of Spark on the cluster."""
     from microagg.engine.spark.session import start_session
+    from tests.engine.spark.cluster import JAVA
 
     settings = {
+        "spark.driver.extraJavaOptions": JAVA,
+        "spark.executor.extraJavaOptions": JAVA,
+        "spark.python.daemon.module": "tests.engine.spark.daemon",
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[1]),
         "spark.executor.memory": "600m",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "2",

@@ -152,38 +152,52 @@ def demanded(k, l, t):  # noqa: E741
 
 
 def agree(source, folder, recipes):
-    """Every certificate says what pycanon finds, and that keeps what was asked."""
+    """Every certificate says what pycanon finds, and that keeps what was asked.
+
+    Memory and disk publish the same rows, so pycanon, which takes far longer, counts them once.
+    """
     certified = {}
-    for place, (recipe, engine) in enumerate(recipes):
-        path = folder / f"{place}.csv"
-        with microagg.protect(source, engine=engine, progress=False, **recipe) as release:
-            certified[str(path)] = recipe, release.write(path).to_dict()
+    for place, recipe in enumerate(recipes):
+        written, certificates = [], []
+        for engine in ("memory", "disk"):
+            path = folder / f"{place}.{engine}.csv"
+            with microagg.protect(source, engine=engine, progress=False, **recipe) as release:
+                certificates.append(release.write(path).to_dict())
+            header, *rows = path.read_text().splitlines()
+            written.append((header, sorted(rows)))
+        assert written[0] == written[1]
+        certified[str(path)] = recipe, certificates
     found = demands_judged(certified)
-    for path, (recipe, certificate) in certified.items():
-        own = found[path]
-        assert certificate["verdict"] == "passed"
-        assert own["k"] == certificate["k"]["found"] >= recipe["k"]
-        for each in [each for check in certificate["checks"] for each in check.get("found", ())]:
-            theirs, asked, figure = own[each["column"]], each["asked"], each["found"]
-            if "t" in asked:
-                assert figure == pytest.approx(theirs["t"])
-                assert theirs["t"] <= asked["t"] + 1e-9
-            elif asked["kind"] == "distinct":
-                assert figure == theirs["l"] >= asked["l"]
-            elif asked["kind"] == "entropy":
-                # It says how many whole values that is.
-                assert theirs["entropy"] - 1e-9 <= figure < theirs["entropy"] + 1 + 1e-9
-                assert figure >= asked["l"] - 1e-9
-            else:
-                assert figure == pytest.approx(theirs["recursive"])
-                assert figure < asked["c"]
+    for path, (recipe, certificates) in certified.items():
+        for certificate in certificates:
+            agrees(found[path], recipe, certificate)
 
 
-@pytest.mark.parametrize("engine", ["memory", "disk"])
+def agrees(own, recipe, certificate):
+    assert certificate["verdict"] == "passed"
+    assert own["k"] == certificate["k"]["found"] >= recipe["k"]
+    for each in [each for check in certificate["checks"] for each in check.get("found", ())]:
+        theirs, asked, figure = own[each["column"]], each["asked"], each["found"]
+        if "t" in asked:
+            assert figure == pytest.approx(theirs["t"])
+            assert theirs["t"] <= asked["t"] + 1e-9
+        elif asked["kind"] == "distinct":
+            assert figure == theirs["l"] >= asked["l"]
+        elif asked["kind"] == "entropy":
+            # It says how many whole values that is.
+            assert theirs["entropy"] - 1e-9 <= figure < theirs["entropy"] + 1 + 1e-9
+            assert figure >= asked["l"] - 1e-9
+        else:
+            assert figure == pytest.approx(theirs["recursive"])
+            assert figure < asked["c"]
+
+
 @pytest.mark.parametrize("k", [3, 10])
-def test_pycanon_agrees_on_every_demand_on_adult(adult, tmp_path, k, engine):
-    recipes = [(demanded(k, l, t), engine) for l in (2, 3) for t in (0.3, 0.15)]  # noqa: E741
-    agree(adult, tmp_path, recipes)
+def test_pycanon_agrees_on_every_demand_on_adult(adult, tmp_path, k):
+    # Demands take most of the time here: a third of the records is enough.
+    source = tmp_path / "adult.csv"
+    source.write_text("".join(adult.read_text().splitlines(keepends=True)[:1001]))
+    agree(source, tmp_path, [demanded(k, l, t) for l in (2, 3) for t in (0.3, 0.15)])  # noqa: E741
 
 
 def test_pycanon_agrees_on_every_demand_on_invented_people(tmp_path):
@@ -197,5 +211,4 @@ def test_pycanon_agrees_on_every_demand_on_invented_people(tmp_path):
         lines.append(",".join(map(str, [*known, rng.choice(["low", "low", "high"]), job, hours])))
     source = tmp_path / "people.csv"
     source.write_text("\n".join(lines) + "\n")
-    recipes = [(demanded(4, 2, 0.3), engine) for engine in ("memory", "disk")]
-    agree(source, tmp_path, recipes)
+    agree(source, tmp_path, [demanded(4, 2, 0.3)])

@@ -16,7 +16,7 @@ from microagg.grouping.refine.search import compile_search
 @pytest.mark.skipif(os.name != "posix", reason="signals of Unix")
 def test_an_interrupted_search_publishes_nothing(tmp_path):
     rng = np.random.default_rng(0)
-    records = rng.normal(size=(20_000, 4))
+    records = rng.normal(size=(5_000, 4))
     # Compiled before, so that the signal meets the search.
     compile_search(records[:100].copy(), 3)
     np.savetxt(tmp_path / "in.csv", records, delimiter=",", header="a,b,c,d", comments="")
@@ -36,7 +36,7 @@ def test_an_interrupted_search_publishes_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
-def wait_until_busy(running, seconds=6.0):
+def wait_until_busy(running, seconds=3.0):
     """Until it has worked for so long, which takes longer on a machine that is busy already."""
     told = Path(f"/proc/{running.pid}/stat")
     time.sleep(seconds)

@@ -19,6 +19,8 @@ from microagg.table.opening import open_table
 from tests.commands import microagg as command
 from tests.databases import execute
 
+# That the usual way to ask is safe is tested where it stands.
+pytestmark = pytest.mark.usefixtures("asked_by_forks")
 NEW = pa.table({"b": ["x", "y"]})
 PEOPLE = [(1,), (2,), (3,)]
 MAKE = (

@@ -132,6 +132,7 @@ def test_rows_are_checked_in_their_order(base):
     write(table, f"{base}#people", same_as(table), force=False)
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_only_names(base, name):
     execute(base, "CREATE TABLE people (a int)")
@@ -141,6 +142,7 @@ def test_names_are_only_names(base, name):
     assert DATABASE.read(f"{base}#{name}", Reading()).table.num_rows == 3
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 def test_an_existing_table_is_replaced_with_force_only(base):
     old, new = pa.table({"a": [1]}), pa.table({"b": ["x", "y"]})
     write(old, f"{base}#people", nothing, force=False)
@@ -152,6 +154,7 @@ def test_an_existing_table_is_replaced_with_force_only(base):
     assert tables(base) == {"people"}
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 def test_nothing_changes_if_the_check_fails(base):
     old, new = pa.table({"a": [1]}), pa.table({"b": ["x", "y"]})
     write(old, f"{base}#people", nothing, force=False)
@@ -166,6 +169,7 @@ def test_nothing_changes_if_the_check_fails(base):
     assert DATABASE.read(f"{base}#people", Reading()).table.equals(old)
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 def test_a_view_is_not_replaced_and_does_not_stop_a_table(base):
     execute(base, "CREATE TABLE people (a int)", "CREATE VIEW seen AS SELECT a FROM people")
     with pytest.raises(OptionError, match=r"'seen' of .* is a view, not a table"):
@@ -183,6 +187,7 @@ def test_a_view_is_not_replaced_and_does_not_stop_a_table(base):
         assert tables(base) == {"people"}
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 def test_queries(base):
     write(pa.table({"a": [3, 1, 2]}), f"{base}#people", nothing, force=False)
     read = DATABASE.read(base, Reading(query="SELECT a, a * 2 AS b FROM people ORDER BY a"))
@@ -196,6 +201,7 @@ def test_queries(base):
     assert "hushhush" not in str(refused.value)
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 @pytest.mark.parametrize(
     "query",
     [
@@ -440,6 +446,7 @@ for number in range(tries):
 """
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 def test_damaged_sqlite_files_are_read_or_refused(tmp_path):
     path = tmp_path / "file.db"
     connection = sqlite3.connect(path)
@@ -465,6 +472,7 @@ def test_texts_that_are_none_are_refused(tmp_path):
         DATABASE.read(f"{url}#people", Reading())
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 def test_missing_tables_and_no_table(base):
     execute(base, "CREATE TABLE people (a int)")
     with pytest.raises(InputError, match="has no table 'others'"):
@@ -531,6 +539,7 @@ def test_what_sqlite_cannot_hold(tmp_path):
         write(pa.table({"a\0": [1]}), f"{base}#a", nothing, force=False)
 
 
+@pytest.mark.usefixtures("asked_by_forks")
 def test_schemas_of_postgresql(server):
     execute(server, 'DROP SCHEMA IF EXISTS "my ""own" CASCADE', 'CREATE SCHEMA "my ""own"')
     table = pa.table({"a": [1, 2]})

@@ -11,6 +11,8 @@ from pathlib import Path
 
 _LOCAL = "127.0.0.1"
 _PATIENCE = 120
+# Programs that run for minutes: to compile them well takes longer than that saves.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 def why_not():
@@ -86,6 +88,7 @@ class Cluster:
             **os.environ,
             "SPARK_LOCAL_IP": _LOCAL,
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": JAVA,
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
         }
         with (self.folder / f"{name}.log").open("wb") as log:
