@@ -16,7 +16,7 @@ from microagg.columns.secrets import Room, Secret
 from microagg.engine.choosing import in_memory_already
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.looking import Chosen, Secrets, Taken, lots
-from microagg.engine.sample import Sample
+from microagg.engine.sample import SAMPLED, Sample
 from microagg.measure.anonymity import disclosure
 from microagg.table.classes import Classes
 from microagg.table.classes_in_parts import classes_in_parts, classes_of
@@ -30,16 +30,25 @@ class OnDisk:
     name = "disk"
     in_order = True
 
-    def __init__(self, table: Any, reading: Reading, advance: Advance = silent) -> None:
+    def __init__(
+        self,
+        table: Any,
+        reading: Reading,
+        advance: Advance = silent,
+        *,
+        sampled: int = SAMPLED,
+    ) -> None:
+        """sampled: how many rows a sample has."""
         if not isinstance(table, str | os.PathLike):
             raise in_memory_already()
+        self._sampled = sampled
         self._stream = stream = open_stream(table, reading, advance=advance)
         self.rows, self.names = stream.rows, stream.schema.names
         self.origin, self.sha256, self.notes = stream.origin, stream.sha256, list(stream.notes)
 
     def sample(self, advance: Advance) -> pa.Table:
         """The rows that a sample of all is made of; see `Sample`."""
-        sample = Sample()
+        sample = Sample(self._sampled)
         for batch, numbers in self._numbered(None, advance):
             sample.add(pa.Table.from_batches([batch]), numbers)
         return sample.result()[0]

@@ -38,7 +38,11 @@ class OnSpark:
 
     name = "spark"
 
-    def __init__(self, table: Any, reading: Reading, session: Any = None) -> None:
+    def __init__(
+        self, table: Any, reading: Reading, session: Any = None, *, sampled: int = SAMPLED
+    ) -> None:
+        """sampled: how many rows a sample has."""
+        self._sampled = sampled
         self._session, self._ours = session_for(session)
         try:
             with plainly("read the table"):
@@ -56,9 +60,9 @@ class OnSpark:
 
     def sample(self, advance: Advance) -> pa.Table:
         """The rows that a sample of all is made of, as on disk where they have the same numbers."""
-        size = min(SAMPLED, self.rows)
+        size = min(self._sampled, self.rows)
         with plainly("look at the table"):
-            sample = self._sample(enough(SAMPLED, self.rows))
+            sample = self._sample(enough(self._sampled, self.rows))
             # Where rows have no numbers, equal ones have equal hashes, and a limit may miss many.
             if sample.held < size:
                 sample = self._sample(None)
@@ -168,17 +172,17 @@ class OnSpark:
         return tuple(first.read(origin))
 
     def _sample(self, limit: int | None) -> Sample:
-        units = self._source.with_units(self.names)
+        units, size = self._source.with_units(self.names), self._sampled
 
         def look(batches: Iterator[pa.RecordBatch]) -> Any:
-            theirs = Sample(SAMPLED, limit)
+            theirs = Sample(size, limit)
             for batch in batches:
                 part = pa.Table.from_batches([tasks.named(batch, units)])
                 theirs.add(part, tasks.numbers(batch, tasks.KEY))
             if theirs.held:
                 yield tasks.one(pickle.dumps(theirs))
 
-        sample = Sample()
+        sample = Sample(size)
         frame = self._source.columns(self.names).mapInArrow(look, tasks.ANSWER)
         # Without a limit parts come one at a time: each may bring as many rows as are wanted.
         for theirs in self._answers(frame, at_once=limit is not None):
