@@ -77,3 +77,55 @@ def last_member(x, y, labels, i):
     others = [x[j] for j in range(len(x)) if labels[j] == labels[i] and j != i]
     others = [value for value in others if not math.isnan(value)]
     return (len(others) + 1) * y[i] - sum(others)
+
+
+def guess(y, labels, group, reach):
+    """The middle of the densest stretch of a class's values, the lowest of such, and whether that
+    holds everybody of the class."""
+    members = [y[j] for j in range(len(y)) if labels[j] == group]
+    values = sorted(value for value in members if not math.isnan(value))
+    best, middle = 0, math.nan
+    for low in values:
+        stretch = [value for value in values if low <= value and value - low <= 2 * reach]
+        if len(stretch) > best:
+            best, middle = len(stretch), (low + max(stretch)) / 2
+    return middle, best == len(members)
+
+
+def inferred(x, y, labels, reach):
+    """Whose value the best guess for the class tells, and of whom that is certain."""
+    told, certain = [], []
+    for i in range(len(x)):
+        middle, sure = guess(y, labels, labels[i], reach)
+        told.append(within(x[i], middle, reach * (1 + 1e-12)))
+        certain.append(told[-1] and sure)
+    return told, certain
+
+
+def curve(y):
+    """The nearest monotone curve through those that have a value; the rising one if both are."""
+    shown = [value for value in y if not math.isnan(value)]
+    rising = monotone(shown)
+    falling = [-value for value in monotone([-value for value in shown])]
+
+    def misfit(fitted):
+        return sum((a - b) ** 2 for a, b in zip(shown, fitted, strict=True))
+
+    left = iter(rising if misfit(rising) <= misfit(falling) else falling)
+    return [math.nan if math.isnan(value) else next(left) for value in y]
+
+
+def shares_of_best_assignments(X, R, looks):
+    """The shares of records that are rightly assigned, of every assignment that costs least."""
+    n, least = len(X), least_assignment(X, R)
+    found = set()
+    for order in itertools.permutations(range(n)):
+        cost = sum(
+            sum((a - b) ** 2 for a, b in zip(X[i], R[j], strict=True)) for i, j in enumerate(order)
+        )
+        if cost <= least + 1e-9:
+            right = sum(
+                1 / looks.count(looks[i]) for i, j in enumerate(order) if looks[i] == looks[j]
+            )
+            found.add(round(right / n, 9))
+    return found

@@ -17,6 +17,12 @@ def least_squares(X, y):
     return coefficients, np.sqrt(variance * np.diag(np.linalg.inv(A.T @ A)))
 
 
+def fitted(X, y):
+    """What the best straight line through the columns says of each record, however they depend."""
+    A = np.column_stack([np.ones(len(X)), X])
+    return A @ np.linalg.pinv(A) @ y
+
+
 def logistic_cost(coefficients, X, target, ridge):
     scores = coefficients[0] + X @ coefficients[1:]
     likelihood = log_expit(np.where(target, scores, -scores)).sum()

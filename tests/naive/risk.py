@@ -137,6 +137,14 @@ def zayatz(sizes, population):
     return sizes.count(1) / n * given
 
 
+def population_uniques(sizes, population):
+    """The share of the records that are likely to be unique, of a sample above a tenth."""
+    n, alone = sum(sizes), sizes.count(1)
+    if population <= n or alone in (0, n):
+        return alone / n
+    return zayatz(sizes, population)
+
+
 def recursive(values, c=2):
     """The largest l with r_1 < c (r_l + ...), at least 1."""
     times = sorted((values.count(value) for value in set(values)), reverse=True)

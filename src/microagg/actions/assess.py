@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,16 @@ from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
 from microagg.base.record import Record
 from microagg.columns.coded import Coded
-from microagg.columns.secrets import ObservedSecret
 from microagg.engine.choosing import Where, memory_for_table
 from microagg.engine.counting import Counting, Counts, Wanted
+from microagg.engine.looking import Secrets
 from microagg.measure.anonymity import disclosure
 from microagg.measure.attacks.attack import Earlier
 from microagg.release.assessment import Asked, Assessment, measure
-from microagg.release.pairing import Tables, beside, not_countable, paired_rows
-from microagg.release.pairing_in_parts import open_streams
-from microagg.table.classes import class_of, classes_by
+from microagg.release.earlier import earlier_release
+from microagg.release.pairing import Paired, Tables, beside, paired_rows
+from microagg.release.pairing_in_parts import PairInParts, open_pair
+from microagg.table.classes import classes_by
 from microagg.table.opening import Opened, check_columns, open_table
 from microagg.table.streams import estimated_size
 
@@ -72,9 +73,10 @@ def assess(
     recipe says how proximity centroids were made, the intruder knows it.
     targets: columns that models are to tell from all others that are judged or confidential,
     trained on the release and tested on the originals; see `Assessment.models`.
-    engine, memory: memory, disk, or auto: memory if both tables fit. On disk the classes of the
-    release and what they give away are counted on all records; everything else is of all records of
-    some classes, chosen by lot, and a note says how many.
+    engine, memory: memory, disk, spark, or auto: memory if both tables fit. On disk and on Spark
+    the classes of the release and what they give away are counted on all records; everything else
+    is of all records of some classes, chosen by lot, and a note says how many. The rows of a data
+    frame of Spark have no order, so they need a key.
     """
     stated = beside(released)
     told = _recipe(recipe, record, stated)
@@ -94,34 +96,38 @@ def assess(
     _once(confidential, "confidential")
     _once(targets, "targets")
     known = None if known is None else _some(known, "known")
-    streams = None
-    with watch("reading", progress) as advance:
-        if _on_disk(original, released, Where(engine=engine, memory=memory)):
-            if also is not None:
-                raise OptionError(
-                    "an earlier release is put beside one in memory only; leave out also, or say "
-                    "engine=memory"
+    how = Paired(record, stated)
+    chosen = _engine(original, released, Where(engine=engine, memory=memory))
+    with ExitStack() as held:
+        pair = None
+        with watch("reading", progress) as advance:
+            if chosen == "memory":
+                tables = _opened(original, released, settings, named, key, how, advance)
+            else:
+                known_to_others = quasi_identifiers and _some(
+                    quasi_identifiers, "quasi_identifiers"
                 )
-            streams = open_streams(
-                original, released, quasi_identifiers, settings, key, record, stated, advance
-            )
-            tables, rows = streams.tables, streams.rows
-        else:
-            tables = _opened(original, released, settings, named, key, record, stated, advance)
-            rows = tables.before.frame.rows, tables.after.frame.rows
-    before, after = tables.before, tables.after
-    names = _judged_columns(tables, quasi_identifiers, key)
-    for table in (before, after):
-        check_columns([*names, *confidential, *targets], table.frame.names)
-    kinds, orders = kinds or {}, orders or {}
-    pairs = [tables.coded(name, kinds.get(name), orders.get(name)) for name in names]
-    labels, counts = _counted(after, names, confidential)
-    classes = classes_by(labels)
-    if streams is not None:
-        classes, counts = streams.counted(names, confidential)
+                given = chosen, known_to_others, settings, key, how
+                pair = open_pair(original, released, *given, advance)
+                held.enter_context(closing(pair))
+                tables = pair.tables
+        before, after = tables.before, tables.after
+        names = _judged_columns(tables, quasi_identifiers, key)
+        for table in (before, after):
+            check_columns([*names, *confidential, *targets], table.frame.names)
+        kinds, orders = kinds or {}, orders or {}
+        pairs = [tables.coded(name, kinds.get(name), orders.get(name)) for name in names]
+        labels, counts = _counted(after, names, confidential)
+        classes, rows = classes_by(labels), (before.rows, after.rows)
+        if pair is not None:
+            classes, counts = pair.counted(names, confidential)
+            rows = pair.rows
+        earlier = None
+        if also is not None:
+            earlier = _earlier(tables, pair, names, also, key, also_record, settings)
     asked = Asked(
         attacks=attacks,
-        earlier=None if also is None else _earlier(tables, names, also, key, also_record, settings),
+        earlier=earlier,
         targets=targets,
         confidential=tables.understood(
             [name for name in confidential if name not in names] if attacks or targets else [],
@@ -147,20 +153,22 @@ def assess(
             alpha=alpha,
             asked=asked,
             advance=advance,
-            notes=(*before.notes, *after.notes, *([] if streams is None else streams.notes)),
+            notes=(*before.notes, *after.notes, *([] if pair is None else pair.notes)),
         )
     return assessment.counted(classes, counts)
 
 
-def _on_disk(original: Any, released: Any, where: Where) -> bool:
-    """Whether both are looked at in parts."""
-    if where.engine == "spark":
-        raise OptionError("assess looks at tables in memory and on disk; say engine=disk")
+def _engine(original: Any, released: Any, where: Where) -> str:
+    """Where both are looked at."""
     if where.engine != "auto":
-        return where.engine == "disk"
+        return where.engine
+    frames = [each for each in (original, released) if not isinstance(each, str | os.PathLike)]
+    if any(where.settled(each) == "spark" for each in frames):
+        return "spark"
     paths = [each for each in (original, released) if isinstance(each, str | os.PathLike)]
     needed = memory_for_table(sum(estimated_size(each) or 0 for each in paths))
-    return where.allowed is not None and needed > where.allowed
+    fits = where.allowed is None or needed <= where.allowed
+    return "memory" if fits else "disk"
 
 
 def _opened(
@@ -169,14 +177,13 @@ def _opened(
     reading: Reading,
     named: Sequence[str],
     key: str | None,
-    record: Record | str | os.PathLike[str] | None,
-    stated: Sequence[dict[str, Any]],
+    how: Paired,
     advance: Advance,
 ) -> Tables:
     """Both in memory, row beside row."""
     before = open_table(original, reading, None, lambda share: advance(share / 2), named)
     after = open_table(released, reading, None, lambda share: advance(0.5 + share / 2), named)
-    return Tables(before, after, paired_rows(before, after, key, record, stated))
+    return Tables(before, after, paired_rows(before, after, key, how))
 
 
 def _check_targets(
@@ -214,45 +221,27 @@ def _proximity(
 
 def _earlier(
     tables: Tables,
+    pair: PairInParts | None,
     names: Sequence[str],
     also: Any,
     key: str | None,
     record: Record | str | os.PathLike[str] | None,
     reading: Reading,
 ) -> Earlier:
-    """An earlier release: its classes, whose rows they are, and what both show as it is.
+    """An earlier release, where this one is looked at.
 
     Classes are by the quasi-identifiers of what stands beside it, else by those of this release.
     """
     stated = beside(also)
     told = _recipe(None, record, stated)
     protected = names if told is None else told.quasi_identifiers
-    old = open_table(also, reading if told is None else told.reading, None, named=protected)
+    reading = reading if told is None else told.reading
+    how = Paired(record, stated, "also_record")
+    if pair is not None:
+        return pair.earlier(also, names, protected, reading, how)
+    old = open_table(also, reading, None, named=protected)
     check_columns(protected, old.frame.names)
-    belongs = paired_rows(tables.before, old, key, record, stated, "also_record")
-    whose = np.arange(old.frame.rows) if belongs is None else belongs
-    place = np.full(tables.before.frame.rows, -1)
-    place[whose[whose >= 0]] = np.flatnonzero(whose >= 0)
-    rows = place if tables.rows is None else place[tables.rows]
-    if (rows < 0).all():
-        raise InputError(
-            "nobody of this release is in the earlier one; give one of the same people"
-        )
-    labels = class_of(pa.table({name: old.frame.column(name) for name in protected}), protected)
-    if np.array_equal(rows, np.arange(old.frame.rows)):
-        # Rows in one order can be paired by their number.
-        return Earlier(labels, rows, rows, rows)
-    kept = [
-        name
-        for name in tables.after.frame.names
-        if name in old.frame.names
-        and name not in (*names, *protected)
-        and not pa.types.is_nested(old.frame.column(name).type)
-    ]
-    both = Tables(tables.after, old, None)
-    table = pa.table({name: pa.concat_arrays(both.column(name)) for name in kept})
-    marks = class_of(table, kept) if kept else np.zeros(rows.size + old.frame.rows, np.int64)
-    return Earlier(labels, rows, marks[: rows.size], marks[rows.size :])
+    return earlier_release(tables, old, names, protected, key, how)
 
 
 def _recipe(
@@ -307,13 +296,10 @@ def _counted(
 ) -> tuple[NDArray[np.int64], Counts]:
     """The class of each record, and what classes give away of confidential columns."""
     columns = {name: table.frame.column(name) for name in (*names, *confidential)}
-    secrets = []
-    for name in confidential:
-        observed = ObservedSecret(name, columns[name].type, table.origin)
-        observed.add(columns[name])
-        secret = observed.secret(table.origin)
-        if secret is None:
-            raise not_countable(name)
-        secrets.append(secret)
-    counting = Counting(Wanted(tuple(secrets), tuple(map(disclosure, confidential))))
+    seen = pa.table({name: columns[name] for name in confidential})
+    secrets = Secrets(confidential, seen.schema, table.origin)
+    for part in seen.combine_chunks().to_batches():
+        secrets.add(part)
+    wanted = Wanted(secrets.read(table.origin), tuple(map(disclosure, confidential)))
+    counting = Counting(wanted)
     return counting.whole(pa.table(columns), names), counting.found

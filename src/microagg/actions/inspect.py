@@ -2,13 +2,11 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,17 +27,15 @@ from microagg.columns.naming import (
     named_like_weight,
     named_like_weights,
 )
-from microagg.engine.choosing import Where, in_memory_already
-from microagg.engine.sample import Sample
+from microagg.engine.choosing import Where
+from microagg.engine.looking import Looked, look_at
 from microagg.kernels.threads import run_each
 from microagg.measure.risk.exposure import THRESHOLD
 from microagg.measure.risk.outcome import Risk
 from microagg.table.checks import plain
 from microagg.table.classes import count_classes
-from microagg.table.classes_in_parts import classes_in_parts, classes_of
 from microagg.table.frames import Frame
 from microagg.table.opening import Opened, open_table
-from microagg.table.streams import Stream, open_stream
 
 # What is shown a column.
 See = Callable[[str, Coded], None]
@@ -122,8 +118,9 @@ def inspect(
     """Look at a table: kinds of columns, suggested roles, how many records stand out.
 
     table: whatever `protect` takes. reading: how to read it, as in `Recipe.reading`.
-    engine, memory: as in `protect`. Of a table on disk columns are looked at in a sample, whose
-        size a note says; who stands out, and the risk as far as it adds up, is counted on all.
+    engine, memory: as in `protect`. Of a table on disk or on Spark columns are looked at in a
+        sample, whose size a note says; who stands out, and the risk as far as it adds up, is
+        counted on all.
     risk: also measure its risk, by the quasi-identifiers, the weights and the household named, or
         else by those suggested; with the other settings of `microagg.risk`. Special uniques are
         looked for where that takes seconds.
@@ -132,72 +129,65 @@ def inspect(
     """
     settings, where = Reading(**reading), Where(engine=engine, memory=memory)
     chosen = where.settled(table)
-    if chosen == "spark":
-        raise OptionError(
-            "inspect looks at tables in memory and on disk; of a table of Spark, microagg.risk "
-            "measures the risk by the keys that you name"
-        )
-    with watch("reading", progress) as advance:
-        if chosen == "disk":
-            source, stream = _sampled(table, settings, advance)
-        else:
-            source, stream = open_table(table, settings, advance=advance), None
     address = os.fspath(table) if isinstance(table, str | os.PathLike) else ""
-    found = inspected(source, address, progress=progress)
-    if stream is not None:
-        found = _of_all(found, stream)
-    if not risk:
-        return _counted(found, source, stream)
-    keys = found.names("quasi-identifier") if quasi_identifiers is None else quasi_identifiers
-    if not keys:
-        raise OptionError("no column looks like one that others know; name some: quasi_identifiers")
-    guessed = _guessed(found.columns, weights or fraction, household)
-    asked = Asked(
-        keys=once(keys, "quasi_identifiers"),
-        weights=guessed.get("weights", weights),
-        household=guessed.get("households", household),
-        fraction=fraction,
-        missing=missing,
-        threshold=threshold,
-        largest=largest,
-        most_work=_SECONDS_OF_WORK,
-    )
-    if stream is None:
-        measured = asked.measure(source, progress)
-    else:
-        measured = risk_in_parts(table, asked, where, settings, progress)
-    notes = tuple(
-        f"{name} was taken for {what}, as it is named so." for what, name in guessed.items()
-    )
-    found = replace(found, risk=replace(measured, notes=(*notes, *measured.notes)))
-    if set(measured.keys) == set(found.names("quasi-identifier")) and missing == "value":
-        return replace(found, unique=measured.violations[2])
-    return _counted(found, source, stream)
+    with ExitStack() as held:
+        looked = None
+        with watch("reading", progress) as advance:
+            if chosen == "memory":
+                source = open_table(table, settings, advance=advance)
+            else:
+                looked = look_at(table, chosen, settings, lambda share: advance(share / 2))
+                held.enter_context(closing(looked))
+                source = _sampled(looked, lambda share: advance(0.5 + share / 2))
+        found = inspected(source, address, progress=progress)
+        if looked is not None:
+            found = _of_all(found, looked)
+        if not risk:
+            return _counted(found, source, looked)
+        keys = found.names("quasi-identifier") if quasi_identifiers is None else quasi_identifiers
+        if not keys:
+            raise OptionError(
+                "no column looks like one that others know; name some: quasi_identifiers"
+            )
+        guessed = _guessed(found.columns, weights or fraction, household)
+        asked = Asked(
+            keys=once(keys, "quasi_identifiers"),
+            weights=guessed.get("weights", weights),
+            household=guessed.get("households", household),
+            fraction=fraction,
+            missing=missing,
+            threshold=threshold,
+            largest=largest,
+            most_work=_SECONDS_OF_WORK,
+        )
+        if looked is None:
+            measured = asked.measure(source, progress)
+        else:
+            measured = risk_in_parts(table, asked, where, settings, progress)
+        notes = tuple(
+            f"{name} was taken for {what}, as it is named so." for what, name in guessed.items()
+        )
+        found = replace(found, risk=replace(measured, notes=(*notes, *measured.notes)))
+        if set(measured.keys) == set(found.names("quasi-identifier")) and missing == "value":
+            return replace(found, unique=measured.violations[2])
+        return _counted(found, source, looked)
 
 
-def _sampled(table: Any, reading: Reading, advance: Advance) -> tuple[Opened, Stream]:
-    """A sample of a table on disk, as if it were opened, and the table."""
-    if not isinstance(table, str | os.PathLike):
-        raise in_memory_already()
-    stream = open_stream(table, reading, advance=lambda share: advance(share / 2))
-    sample, start = Sample(), 0
-    for batch in stream.batches(advance=lambda share: advance(0.5 + share / 2)):
-        numbers = np.arange(start, start + batch.num_rows)
-        sample.add(pa.Table.from_batches([batch]), numbers)
-        start += batch.num_rows
-    frame = Frame(sample.result()[0])
-    return Opened(frame, stream.origin, stream.sha256, list(stream.notes)), stream
+def _sampled(looked: Looked, advance: Advance) -> Opened:
+    """A sample of a table that is not held, as if it were opened."""
+    frame = Frame(looked.sample(advance))
+    return Opened(frame, looked.origin, looked.sha256, list(looked.notes))
 
 
-def _of_all(found: Inspection, stream: Stream) -> Inspection:
+def _of_all(found: Inspection, looked: Looked) -> Inspection:
     """What was seen in a sample, as that of the whole."""
-    if found.rows == stream.rows:
+    if found.rows == looked.rows:
         return found
     note = (
-        f"Columns were looked at in a sample of {found.rows:,} of the {stream.rows:,} records; "
+        f"Columns were looked at in a sample of {found.rows:,} of the {looked.rows:,} records; "
         "values and missing ones are counted in that."
     )
-    return replace(found, rows=stream.rows, sampled=found.rows, notes=(note, *found.notes))
+    return replace(found, rows=looked.rows, sampled=found.rows, notes=(note, *found.notes))
 
 
 def inspected(
@@ -241,16 +231,13 @@ def inspected(
     )
 
 
-def _counted(found: Inspection, source: Opened, stream: Stream | None) -> Inspection:
+def _counted(found: Inspection, source: Opened, looked: Looked | None) -> Inspection:
     """With the number of records that stand out by the suggested quasi-identifiers."""
     known = found.names("quasi-identifier")
     if not known:
         return found
-    if stream is not None:
-        with TemporaryDirectory(prefix="microagg-") as room:
-            batches = stream.batches(known)
-            parts = classes_in_parts(batches, known, [], stream.rows, Path(room))
-            return replace(found, unique=classes_of(parts).unique)
+    if looked is not None:
+        return replace(found, unique=looked.counted(known, [])[0].unique)
     arrays = {name: source.frame.column(name) for name in known}
     return replace(found, unique=count_classes(pa.table(arrays), known).unique)
 

@@ -64,7 +64,9 @@ def assess(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(help="Where both are looked at: memory or disk; auto is memory if they fit."),
+        typer.Option(
+            help="Where both are looked at: memory, disk or spark; auto is memory if they fit."
+        ),
     ] = "auto",
     memory: options.Memory = None,
     settings: dict[str, Any],

@@ -51,7 +51,9 @@ def inspect(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(help="Where it is looked at: memory or disk; auto is memory if it fits."),
+        typer.Option(
+            help="Where it is looked at: memory, disk or spark; auto is memory if it fits."
+        ),
     ] = "auto",
     memory: options.Memory = None,
     settings: dict[str, Any],

@@ -1,5 +1,6 @@
 """A random sample of rows that depends on the rows alone: not on their order, parts or machines."""
 
+import math
 from typing import Self
 
 import numpy as np
@@ -10,6 +11,8 @@ from microagg.table.checks import decoded
 
 SAMPLED = 1 << 17
 _MOST = np.uint64(2**64 - 1)
+# In standard deviations: so many more rows are looked at than are wanted.
+_MARGIN = 12
 
 
 class Sample:
@@ -67,6 +70,12 @@ class Sample:
         self._parts = [table.take(pa.array(chosen)).combine_chunks()]
         self._rows = [rows[chosen]]
         self._held = chosen.size
+
+
+def enough(size: int, rows: int) -> int:
+    """A limit below which there are hashes of so many rows, of all rows of a table."""
+    wanted = size + _MARGIN * math.isqrt(size)
+    return int(2**64 * min(1.0, wanted / rows)) - 1
 
 
 def row_hashes(rows: NDArray[np.int64]) -> NDArray[np.uint64]:

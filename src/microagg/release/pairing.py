@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,8 @@ from microagg.kernels.shuffling import shuffled_order
 from microagg.release.output import certificate_path, record_path
 from microagg.table.checks import fingerprint
 from microagg.table.formats.database import Database, certificate_text
-from microagg.table.opening import Opened, check_columns
+from microagg.table.keys import as_key, rows_by_key
+from microagg.table.opening import Opened, Origin, check_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,38 +85,79 @@ class Tables:
         return found
 
 
+@dataclass(frozen=True)
+class Paired:
+    """What says whose row is whose, where there is no key.
+
+    record: if none is given, that beside a release whose rows were shuffled. stated: what stands
+    beside the release, see `beside`. setting: what the record is given as.
+    """
+
+    record: Record | str | os.PathLike[str] | None = None
+    stated: Sequence[dict[str, Any]] = ()
+    setting: str = "record"
+
+    def refuse_record(self) -> None:
+        """Refuse a record beside a key."""
+        if self.record is not None:
+            raise OptionError(
+                f"key and {self.setting} both say which record is which; give one of them"
+            )
+
+
+class Ordered(Protocol):
+    """A table whose rows have an order, as far as it is told by."""
+
+    origin: Origin
+    sha256: str
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the numbers of rows are their places."""
+
+
 def paired_rows(
-    before: Opened,
-    after: Opened,
-    key: str | None,
-    record: Record | str | os.PathLike[str] | None,
-    stated: Sequence[dict[str, Any]] = (),
-    setting: str = "record",
+    before: Opened, after: Opened, key: str | None, how: Paired
 ) -> NDArray[np.int64] | None:
     """For each released row its row in the original; None where rows are paired in order.
 
-    record: if none is given, that beside a release whose rows were shuffled. stated: what stands
-    beside the release, see `beside`. setting: what the record was given as. Of an earlier release,
-    a row is -1 if nobody has its key.
+    Of an earlier release, a row is -1 if nobody has its key.
     """
-    if key is not None:
-        if record is not None:
-            raise OptionError(f"key and {setting} both say which record is which; give one of them")
-        return _rows_by_key(before, after, key, all_there=setting == "record")
-    if record is None and any(told.get("row_order") == "shuffled" for told in stated):
-        origin = after.origin
+    if key is None:
+        return rows_in_order(before, after, how)
+    how.refuse_record()
+    for table in (before, after):
+        check_columns([key], table.frame.names)
+    mine, theirs = (as_key(table.frame.column(key)) for table in (before, after))
+    return rows_by_key(mine, theirs, key, all_there=how.setting == "record")
+
+
+def rows_in_order(before: Ordered, after: Ordered, how: Paired) -> NDArray[np.int64] | None:
+    """For each released row its row in the original, by their places; None where it is the same."""
+    record, origin = how.record, after.origin
+    if record is None and any(told.get("row_order") == "shuffled" for told in how.stated):
         if origin.path is not None and origin.format.is_file:
             record = record_path(origin.path)
         if record is None or not record.exists():
             raise InputError(
-                f"the rows of {after.origin.name} were shuffled, so they cannot be paired in "
+                f"the rows of {origin.name} were shuffled, so they cannot be paired in "
                 "order; name a key column that is in both (--key), or give the owner's record of "
-                f"the release (--{setting.replace('_', '-')})"
+                f"the release (--{how.setting.replace('_', '-')})"
             )
-    if before.frame.rows != after.frame.rows:
+    for table in (before, after):
+        if not table.in_order:
+            raise InputError(
+                f"the rows of {table.origin.name} have no order in Spark, so they cannot be paired "
+                "by it; name a key column that is in both, or give the paths of Parquet files"
+            )
+    if before.rows != after.rows:
         raise InputError(
-            f"the original has {before.frame.rows} records and the release "
-            f"{after.frame.rows}, so rows cannot be paired in order; name a key column that "
+            f"the original has {before.rows} records and the release "
+            f"{after.rows}, so rows cannot be paired in order; name a key column that "
             "is in both"
         )
     if record is None:
@@ -127,7 +169,7 @@ def paired_rows(
             "rows; give the table as protect had it and the file as it was written, or a key"
         )
     secret = order_key(record.secret, record.row_order)
-    return None if secret is None else shuffled_order(secret, np.arange(before.frame.rows))
+    return None if secret is None else shuffled_order(secret, np.arange(before.rows))
 
 
 def beside(released: Any) -> list[dict[str, Any]]:
@@ -155,33 +197,6 @@ def _texts_beside(address: str) -> Iterator[str | bytes]:
     for path in (record_path(Path(address)), certificate_path(Path(address))):
         with suppress(OSError, ValueError, InputError):
             yield content_of(path)
-
-
-def _rows_by_key(
-    before: Opened, after: Opened, key: str, *, all_there: bool = True
-) -> NDArray[np.int64]:
-    """For each released row the row in the original that has the same key; -1 if none may."""
-    for table in (before, after):
-        check_columns([key], table.frame.names)
-    keys = [table.frame.column(key).cast(pa.string()) for table in (before, after)]
-    for array, what in zip(keys, ("original", "release"), strict=True):
-        if array.null_count or len(array.unique()) < len(array):
-            raise InputError(
-                f"the key {key!r} is missing or repeated in the {what}; "
-                "a key has its own value in every record"
-            )
-    rows = pa.compute.index_in(keys[1], value_set=keys[0])
-    if rows.null_count and all_there:
-        raise InputError(
-            f"{rows.null_count} records of the release have a key {key!r} that the original "
-            "does not have"
-        )
-    return np.asarray(rows.fill_null(-1).to_numpy(), np.int64)
-
-
-def not_countable(name: str) -> InputError:
-    """What is wrong with a column of which nothing can be counted."""
-    return InputError(f"column {name!r} cannot be compared; leave it out of confidential")
 
 
 def _alike(one: pa.Array, other: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -108,19 +109,15 @@ def classes_in_parts(
         yield from _on_disk(blocks, lines, bits, rows, room, advance)
 
 
-def class_hashes(
-    batches: Iterable[pa.RecordBatch], names: Sequence[str], *, block_rows: int = 1 << 16
-) -> Iterator[NDArray[np.uint64]]:
-    """A number for each record, block by block, equal where the columns named are."""
-    remaining = iter(batches)
-    first = next(remaining, None)
-    if first is None:
-        return
-    lines = _Lines(first.schema, names, ())
-    for block in lines.blocks(chain([first], remaining), block_rows):
-        hashes = np.empty(len(block), np.uint64)
-        hash_lines(block, lines.words, hashes)
-        yield hashes
+def class_hashes(part: pa.RecordBatch, names: Sequence[str]) -> NDArray[np.uint64]:
+    """A number for each record, equal where the columns named are.
+
+    It follows from the values alone, so that parts may be numbered anywhere.
+    """
+    lines = _Lines(part.schema, names, (), _ByContent)
+    hashes = np.empty(part.num_rows, np.uint64)
+    hash_lines(lines.of(part), lines.words, hashes)
+    return hashes
 
 
 def _on_disk(
@@ -157,6 +154,24 @@ def _on_disk(
         advance(_SEEN + (1.0 - _SEEN) * (start + len(some)) / len(files))
 
 
+class _AsTheyCome(dict[Any, int]):
+    """Texts by numbers that grow from part to part."""
+
+    def __missing__(self, text: Any) -> int:
+        self[text] = number = len(self)
+        return number
+
+
+class _ByContent(dict[Any, int]):
+    """Texts by a hash of each."""
+
+    def __missing__(self, text: Any) -> int:
+        content = text if isinstance(text, bytes) else repr(text).encode()
+        digest = blake2b(content, digest_size=8).digest()
+        self[text] = number = int.from_bytes(digest, "little", signed=True)
+        return number
+
+
 class _Lines:
     """Records as lines of whole numbers: which values are missing, the values, and a weight.
 
@@ -164,9 +179,16 @@ class _Lines:
     classes follow, in the same way.
     """
 
-    def __init__(self, schema: pa.Schema, names: Sequence[str], values: Sequence[str]) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        names: Sequence[str],
+        values: Sequence[str],
+        texts: type[dict[Any, int]] = _AsTheyCome,
+    ) -> None:
+        """texts: how these become numbers."""
         self.names = (*names, *values)
-        self.texts: list[dict[Any, int]] = [{} for _ in self.names]
+        self.texts = [texts() for _ in self.names]
         self.places: list[tuple[int, int, int]] = []
         self.masks: list[int] = []
         self.values = len(values)
@@ -201,6 +223,12 @@ class _Lines:
                     filled = 0
         if filled:
             yield block[:filled]
+
+    def of(self, part: pa.RecordBatch) -> NDArray[np.int64]:
+        """The lines of one part."""
+        block = np.empty((part.num_rows, self.width), np.int64)
+        self._write(part, block)
+        return block
 
     def collapsed(
         self, entries: NDArray[np.int64], bits: int = 0
@@ -283,12 +311,12 @@ def _entries(column: pa.Array, dtype: str) -> NDArray:
 
 
 def _numbered(column: pa.Array, texts: dict[Any, int]) -> NDArray[np.int64]:
-    """Texts and the like by numbers that grow from part to part."""
+    """Texts and the like by the numbers that they have."""
     if not pa.types.is_interval(column.type) and not pa.types.is_nested(column.type):
         # Bytes need not be decoded, and may even be no text.
         column = column.cast(pa.large_binary())
     encoded = column.dictionary_encode()
-    numbers = [texts.setdefault(value, len(texts)) for value in encoded.dictionary.to_pylist()]
+    numbers = [texts[value] for value in encoded.dictionary.to_pylist()]
     places = encoded.indices.fill_null(0).to_numpy()
     return np.array(numbers or [0], np.int64)[places, np.newaxis]
 

@@ -85,6 +85,16 @@ class Opened:
     sha256: str
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def in_order(self) -> bool:
+        """Its rows have places."""
+        return True
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.frame.rows
+
     def without_codes(self, name: str) -> pa.Array:
         """A column, missing also where it holds codes that its file declares to be missing."""
         origin = self.origin

@@ -200,3 +200,40 @@ def test_boosted_trees_learn_from_the_half_they_see():
     assert told["accuracy"][0] > 90 > 70 > told["accuracy"][1]
     assert told["auc"][0] > 0.95
     assert boosted_trees(column("y", y, y), design([], 400)) is None
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8), st.integers(0, 3))
+@settings(max_examples=60)
+def test_of_few_records_that_are_alike_or_lack_values(seed, n, d):
+    """Constant columns, columns that depend on each other, and more of them than records."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (n, d)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y = rng.integers(0, 9, n).astype(float)
+    ill = rng.integers(0, 3, n).astype(float)
+    columns = [column(f"c{a}", X[:, a], rng.permutation(X[:, a])) for a in range(d)]
+    columns += [column("y", y, y), column("ill", ill, ill, categories=3, numeric=False)]
+    found = useful(columns, ["y", "ill"])
+    told = found.learnt
+    lines = design([each for each in columns if each.name != "y"], n).original
+    if told["y"].number:
+        # Whatever depends on what, the fit to the originals is one.
+        left = y - naive.fitted(lines, y)
+        spread = np.square(y - y.mean()).sum()
+        expected = 1 - np.square(left).sum() / spread if spread else 0.0
+        assert told["y"].own.scores["r_squared"][0] == pytest.approx(expected, abs=1e-7)
+    for each in told.values():
+        for pair in each.own.scores.values():
+            assert np.isfinite(pair).all()
+        assert 0.0 <= each.overlap <= 100.0 + 1e-9
+    for pair in (
+        told["ill"].own.scores["accuracy"],
+        [100 * a for a in told["ill"].own.scores["auc"]],
+    ):
+        assert all(-1e-9 <= each <= 100.0 + 1e-9 for each in pair)
+    distance, ratio = found.propensity
+    assert 0.0 <= distance <= 0.25
+    assert 0.0 <= ratio < np.inf
+    words = [str(each) for each in ill]
+    pairs = list(zip(words, words, strict=True))
+    assert found.tables.tolist() == [naive.variation(pairs, pairs)]

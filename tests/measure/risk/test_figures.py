@@ -65,6 +65,13 @@ def test_by_their_definitions(table, wildcards, seed):
         "distinction": 100 * len(set(table)) / n,
         "separation": naive.separation(table),
     }
+    if not wildcards:
+        times = [table.count(each) for each in set(table)]
+        expected["population_uniques"] = 100 * naive.population_uniques(times, int(weights.sum()))
+        scores = naive.suda(table, len(keys.names))
+        dis = naive.dis(scores, table, len(keys.names)) if any(scores) else [0.0]
+        # Two factors of DIS are rounded as in sdcMicro.
+        assert found["highest_dis"] == pytest.approx(100 * max(dis), rel=1e-5)
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, abs=1e-9), name
     for figure in EXPOSURE:

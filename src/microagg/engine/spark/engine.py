@@ -7,7 +7,6 @@ in an order of which neither cells nor the input show. The driver holds the samp
 counts, never the table.
 """
 
-import math
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from microagg.base.errors import InputError, OptionError, PromiseError
@@ -29,28 +27,26 @@ from microagg.columns.households import Households
 from microagg.columns.secrets import Secret
 from microagg.engine.alike import Alike, Coding, Homes, T
 from microagg.engine.choosing import bytes_of
-from microagg.engine.counting import Counting, Counts, Wanted
+from microagg.engine.counting import Wanted
 from microagg.engine.demanded import SeenDemanded, Values
 from microagg.engine.lacking import Judge, Lacking
 from microagg.engine.plan import Plan
 from microagg.engine.profile import Profile
 from microagg.engine.protocol import Place, Recount
-from microagg.engine.sample import SAMPLED, Sample
+from microagg.engine.sample import SAMPLED, Sample, enough
 from microagg.engine.spark import alike, files, tasks
+from microagg.engine.spark.counting import counted
 from microagg.engine.spark.session import plainly, session_for
 from microagg.engine.spark.sources import column, open_source
 from microagg.engine.spark.text import understood
 from microagg.engine.survey import Survey, grouped_columns, surveyed_columns
 from microagg.table.classes import Classes
 from microagg.table.formats import format_of
-from microagg.table.frames import in_one_piece
 from microagg.table.opening import Origin, check_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# In standard deviations: so many more rows are sampled at first than are wanted.
-_MARGIN = 12
 # Cells are dealt out to so many tasks at most.
 _MOST_TASKS = 4096
 # Spark's own default.
@@ -88,7 +84,9 @@ class Spark:
         self._session, self._ours = session_for(session, master)
         try:
             with plainly("read the table"):
-                self._source = source = open_source(table, recipe, self._session)
+                self._source = source = open_source(
+                    table, recipe.reading, recipe.understood, self._session
+                )
             check_columns(recipe.columns(), source.names)
             if recipe.row_order == "kept" and not source.ordered:
                 raise OptionError(
@@ -145,9 +143,7 @@ class Spark:
     def survey(self, advance: Advance) -> Survey:
         """One look at every record, by the workers."""
         with plainly("look at the table"):
-            wanted = self._sampled + _MARGIN * math.isqrt(self._sampled)
-            limit = int(2**64 * min(1.0, wanted / self.rows)) - 1
-            seen = self._seen(limit)
+            seen = self._seen(enough(self._sampled, self.rows))
             # Where rows have no numbers, equal ones have equal hashes, and a limit may miss many.
             if seen.survey.sample.held < min(self._sampled, self.rows):
                 seen = self._seen(None)
@@ -274,7 +270,7 @@ class Spark:
         if draft is None:
             with plainly("count the release"):
                 columns = self._named(self._held).select(*(column(name) for name in names))
-                classes, counts = _counted(columns, len(plan.counted), wanted)
+                classes, counts = counted(columns, len(plan.counted), wanted)
                 return Recount(self._by_household(classes), counts=counts)
         session, room, meant = self._session, draft.room, draft.meant
         try:
@@ -283,7 +279,7 @@ class Spark:
                 once = list(dict.fromkeys(names))
                 read = files.read_columns(session, room, meant, once, self.origin)
                 columns = read.select(*(f"c{once.index(name)}" for name in names))
-                classes, counts = _counted(columns, len(plan.counted), wanted)
+                classes, counts = counted(columns, len(plan.counted), wanted)
                 classes = self._by_household(classes)
         except InputError:
             raise PromiseError(
@@ -413,60 +409,6 @@ class Spark:
         return made.select(*order, *beside).toDF(
             *(f"c{place}" for place in range(len(order))), *beside
         )
-
-
-def _counted(data: "DataFrame", counted: int, wanted: Wanted) -> tuple[Classes, Counts]:
-    """How many records share the first columns, and what is counted of the others, in such classes.
-
-    Missing equals missing, NaN equals NaN. A worker holds the different values of each column, and
-    those of a class; the driver holds the former.
-    """
-    from pyspark.sql import functions as f
-
-    names = [f"c{place}" for place in range(len(data.columns))]
-    if not wanted.columns:
-        sizes = data.toDF(*names).groupBy(*names).count().select("count").toDF("size")
-        counts = sorted(map(tuple, sizes.groupBy("size").count().collect()))
-        size, times = np.array(counts, np.int64).reshape(-1, 2).T
-        return Classes(size, times, int(size[0])), {}
-    known, values = names[:counted], names[counted:]
-    lines = _coded(data.toDF(*names), counted, wanted).groupBy(*names).count().persist()
-    try:
-        counting = Counting(wanted)
-        for name, seen in zip(values, counting.seen, strict=True):
-            found = lines.groupBy(name).agg(f.sum("count")).toArrow().combine_chunks()
-            column, times = (in_one_piece(each) for each in found.columns)
-            there = column.is_valid()
-            missing = pc.sum(times.filter(pc.invert(there))).as_py() or 0
-            seen.add_counts(column.filter(there), times.filter(there).to_numpy(), missing)
-        listed = f.collect_list(f.struct(*values, "count")).alias("lines")
-        classes = lines.groupBy(*known).agg(listed).select("lines")
-
-        def count(batches: Iterator[pa.RecordBatch]) -> Any:
-            return tasks.count_within(batches, counting)
-
-        answers = classes.mapInArrow(count, tasks.ANSWER).collect()
-    finally:
-        lines.unpersist()
-    whole, total = Classes.of(np.zeros(0, np.int64)), Counting(wanted)
-    for part, theirs in (pickle.loads(answer) for (answer,) in answers):
-        whole = whole.merge(part)
-        total.merge(theirs)
-    return whole, total.found
-
-
-def _coded(data: "DataFrame", counted: int, wanted: Wanted) -> "DataFrame":
-    """Confidential columns as whole numbers, or bytes."""
-    from pyspark.sql.types import BinaryType, LongType, StructField, StructType
-
-    secrets = wanted.columns
-    kinds = [LongType() if each.is_number else BinaryType() for each in secrets]
-    added = [StructField(f"c{counted + place}", kind) for place, kind in enumerate(kinds)]
-
-    def code(batches: Iterator[pa.RecordBatch]) -> Any:
-        return tasks.code(batches, counted, secrets)
-
-    return data.mapInArrow(code, StructType([*data.schema.fields[:counted], *added]))
 
 
 def _bare(kind: Any) -> Any:

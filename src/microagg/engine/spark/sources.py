@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 from microagg.base.addresses import without_password
 from microagg.base.errors import InputError, OptionError
 from microagg.base.reading import Reading
-from microagg.base.recipe import Recipe
 from microagg.engine.spark.session import require_spark
 from microagg.engine.spark.tasks import KEY, TIE
 from microagg.table.checks import check_names
 from microagg.table.formats import FORMATS
+from microagg.table.formats.format import Typed
 from microagg.table.streams import Stream, open_stream
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class Source:
     stream: Stream | None = None
 
     @property
+    def in_place(self) -> bool:
+        """Whether the numbers of its rows are their places: a query may leave some out."""
+        return self.ordered and self.form in (_ARROW, _CSV)
+
+    @property
     def names(self) -> list[str]:
         """Of the columns."""
         return [each.name for each in self.fields]
@@ -85,8 +90,11 @@ class Source:
         return hashlib.sha256(content.encode()).hexdigest()
 
 
-def open_source(source: Any, recipe: Recipe, session: "SparkSession") -> Source:
-    """Open a DataFrame, a path or the name of a table."""
+def open_source(source: Any, reading: Reading, typed: Typed, session: "SparkSession") -> Source:
+    """Open a DataFrame, a path or the name of a table.
+
+    typed: the columns of a text file to understand; others stay text as they are. None is all.
+    """
     if isinstance(source, require_spark().DataFrame):
         if source.isStreaming:
             raise InputError("a stream never ends; groups need a table that does")
@@ -104,7 +112,7 @@ def open_source(source: Any, recipe: Recipe, session: "SparkSession") -> Source:
     if path is not None and not path.exists():
         raise InputError(f"{path} cannot be read: there is no such file or folder")
     if form == _CSV:
-        return _of_text(session, address, path, recipe)
+        return _of_text(session, address, path, reading, typed)
     if path is None or (path.is_dir() and any(each.is_dir() for each in path.iterdir())):
         return _numbered(session.read.parquet(address), form, _name(address), path)
     return _of_files(session, path)
@@ -173,13 +181,15 @@ def _of_files(session: "SparkSession", path: Path) -> Source:
     return Source(numbered, fields, rows, True, name, _ARROW, path, stream)
 
 
-def _of_text(session: "SparkSession", address: str, path: Path | None, recipe: Recipe) -> Source:
+def _of_text(
+    session: "SparkSession", address: str, path: Path | None, reading: Reading, typed: Typed
+) -> Source:
     from microagg.engine.spark.text import read_file, read_texts
 
     name = _name(address)
     if path is None or not path.is_file():
-        return _numbered(read_texts(session, address, recipe.reading), _CSV, name, path)
-    frame, stream = read_file(session, path, recipe.reading, recipe.understood)
+        return _numbered(read_texts(session, address, reading), _CSV, name, path)
+    frame, stream = read_file(session, path, reading, typed)
     fields = [
         type(each)(column_name, each.dataType, each.nullable)
         for column_name, each in zip(stream.schema.names, frame.schema.fields, strict=False)

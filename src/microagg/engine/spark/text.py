@@ -11,7 +11,7 @@ from microagg.base.errors import InputError
 from microagg.base.reading import Reading
 from microagg.engine.spark.tasks import KEY, TIE, to_microseconds
 from microagg.table.formats import FORMATS
-from microagg.table.formats.format import Parts
+from microagg.table.formats.format import Parts, Typed
 from microagg.table.opening import Origin
 from microagg.table.streams import Stream, open_stream
 
@@ -28,7 +28,7 @@ def read_texts(session: "SparkSession", address: str, reading: Reading) -> "Data
 
 
 def read_file(
-    session: "SparkSession", path: Path, reading: Reading, typed: tuple[str, ...]
+    session: "SparkSession", path: Path, reading: Reading, typed: Typed
 ) -> tuple["DataFrame", Stream]:
     """A text file on this machine: its columns by place, the numbers of its rows, and what it is.
 

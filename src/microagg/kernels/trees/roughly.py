@@ -23,9 +23,8 @@ from microagg.kernels.trees.nearest import (
     find_nearest,
     make_space,
     nearest,
-    top_of,
 )
-from microagg.kernels.trees.planting import LEAF, NONE, Tree
+from microagg.kernels.trees.planting import LEAF, NONE, Tree, top_of
 
 _QUERIES_AT_ONCE = 1 << 12
 # Of the widest attribute, as a power of two: no square overflows or vanishes.

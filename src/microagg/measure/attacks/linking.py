@@ -85,7 +85,7 @@ NEAREST = Attack(
     "Each person is linked to the released record that is nearest by the columns known, numbers in "
     "deviations, any two categories equally far apart; by lot among equally near ones.",
     "those linked to themselves",
-    "values of columns not known that the linked record tells",
+    "values of columns not known that the linked record tells, the first of equally near ones",
     "a record drawn by lot",
     _nearest,
     ("records",),
@@ -97,7 +97,8 @@ CLASS = Attack(
     "The known columns of everybody.",
     "Each person is linked to the nearest class of records that look alike in the columns known.",
     "those whose class is found",
-    "values of columns not known that all records of a class share that is rightly found",
+    "values of columns not known that all records of a class share that is rightly found, the first "
+    "of equally near ones",
     "the class of a record drawn by lot",
     _class,
     ("records",),
