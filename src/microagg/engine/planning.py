@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from microagg.aggregation.values import find_aggregate
 from microagg.base.errors import InputError, OptionError
 from microagg.base.recipe import Recipe
+from microagg.columns.secrets import counted_at_once
 from microagg.engine.demanded import demanded_secrets
 from microagg.engine.plan import DROPPED, Plan, rows_at_once
 from microagg.engine.strata import Strata
-from microagg.engine.survey import Survey, bad_weights
+from microagg.engine.survey import Survey, bad_weights, piece
+from microagg.grouping.demands.untold import directions, expected
 from microagg.grouping.divide.cells import CellTree, plan_cells
 from microagg.grouping.methods import resolve
 
@@ -84,12 +86,33 @@ def make_plan(survey: Survey, source: Mapping[str, Any], recipe: Recipe | None =
     )
     table, _ = survey.sample.result()
     points = plan.place(plan.code(table))
+    across = _telling(survey, recipe, points, table)
     if survey.strata is None:
-        return _with_trees(plan, [_tree(points, plan, survey.rows)], None)
-    return _with_strata(plan, survey.strata.numbered(recipe.k), points, table)
+        return _with_trees(plan, [_tree(points, plan, survey.rows, across)], None)
+    return _with_strata(plan, survey.strata.numbered(recipe.k), points, table, across)
 
 
-def _with_strata(plan: Plan, strata: Strata, points: NDArray[np.float64], sample: pa.Table) -> Plan:
+def _telling(
+    survey: Survey, recipe: Recipe, points: NDArray[np.float64], sample: pa.Table
+) -> NDArray[np.float64] | None:
+    """Where records stand that tells what is demanded of: cells are not cut along there, lest some
+    have values that others lack."""
+    if not recipe.demanded:
+        return None
+    ranks = [
+        counted_at_once(secret, secret.entries(piece(sample, secret.name)))[1]
+        for secret in demanded_secrets(recipe, survey.secrets(survey.origin))
+    ]
+    return directions(points, expected(points, ranks))
+
+
+def _with_strata(
+    plan: Plan,
+    strata: Strata,
+    points: NDArray[np.float64],
+    sample: pa.Table,
+    across: NDArray[np.float64] | None,
+) -> Plan:
     plan = _settled_strata(plan, strata, points, sample)
     where = plan.merged(plan.strata_of(sample))
     assert plan.stratum_of is not None
@@ -105,7 +128,8 @@ def _with_strata(plan: Plan, strata: Strata, points: NDArray[np.float64], sample
         if counts[stratum] > most:
             homes[stratum] = -2 - len(trees)
             there = points[where == stratum]
-            trees.append(_tree(there if len(there) else points[:1], plan, counts[stratum]))
+            there = there if len(there) else points[:1]
+            trees.append(_tree(there, plan, counts[stratum], across))
             continue
         if held and held + counts[stratum] > most:
             shared, held = shared + 1, 0
@@ -129,8 +153,10 @@ def _with_trees(
     )
 
 
-def _tree(points: NDArray[np.float64], plan: Plan, total: int) -> CellTree:
-    return plan_cells(points, plan.cell_rows or plan.rows, total=int(total))
+def _tree(
+    points: NDArray[np.float64], plan: Plan, total: int, across: NDArray[np.float64] | None
+) -> CellTree:
+    return plan_cells(points, plan.cell_rows or plan.rows, total=int(total), across=across)
 
 
 def _settled_strata(

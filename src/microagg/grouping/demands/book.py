@@ -50,6 +50,12 @@ class Book:
             self, units=Units(starts, np.ascontiguousarray(ranks), np.ascontiguousarray(parts))
         )
 
+    @property
+    def middles(self) -> NDArray[np.int32]:
+        """The rank of each unit's value in each column, (columns, units); of several the middle."""
+        starts = self.units.starts
+        return np.asarray(self.units.ranks[:, (starts[:-1] + starts[1:] - 1) // 2])
+
     def shortfalls(self, labels: NDArray[np.integer]) -> NDArray[np.float64]:
         """How far each group, 0 to g - 1, is from keeping its demands: 0 where it does."""
         members = np.argsort(labels, kind="stable").astype(np.int32)

@@ -12,6 +12,8 @@ from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.demand import ORDERED
 from microagg.grouping.demands.searching import Ground, better, repair, search_under
 from microagg.grouping.demands.t_closeness import first_groups, parts_for
+from microagg.grouping.demands.untold import directions, expected, telling
+from microagg.grouping.divide.cells import dense_part
 from microagg.grouping.method import Mixed
 from microagg.grouping.refine.budget import afforded
 
@@ -27,6 +29,8 @@ _LEAST_STEPS = 10
 _FEW_UNITS = 64
 # Groups of t-first take n^2 time: so many units at a time are dealt out to pieces.
 _PIECE = 1 << 14
+# Where values tell much of where units stand, these shares of it are tried, of many units on some.
+_SHARES, _TRIED = (0.6, 1.0), 1 << 12
 
 
 def keep_demands(
@@ -57,7 +61,7 @@ def keep_demands(
         return labels
     ground = Ground.of(points, k, book, mixed)
     advance(0.1)
-    starts = [repair(ground, labels, rng)]
+    starts = [_repaired(ground, labels, coarser, rng)]
     if coarser is not None and _merged_many(labels, starts[0]):
         starts[0] = _enlarged(ground, starts[0], coarser, rng)
     advance(0.3)
@@ -87,6 +91,45 @@ def keep_demands(
     return best
 
 
+def _repaired(
+    ground: Ground, labels: NDArray[np.int64], coarser: Coarser | None, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The groups, repaired; or those by what values do not tell, if they lose less then.
+
+    Of many units it is tried on some which is best.
+    """
+    expectations = expected(ground.points, ground.book.middles)
+    if coarser is None or not telling(ground.points, expectations):
+        return repair(ground, labels, rng)
+    if len(labels) <= _PIECE:
+        found = [repair(ground, labels, rng)]
+        found += [_by_untold(ground, expectations, each, coarser, rng) for each in _SHARES]
+        return min(found, key=ground.lost)
+    across = directions(ground.points, expectations)
+    rows = dense_part(ground.points, _TRIED, across)
+    sample, told = ground.rows(rows), expectations[rows]
+    tried = 0.0, *_SHARES
+    lost = [sample.lost(_by_untold(sample, told, each, coarser, rng)) for each in tried]
+    best = tried[int(np.argmin(lost))]
+    print("TRIED", lost, flush=True)
+    if best == 0.0:
+        return repair(ground, labels, rng)
+    return _by_untold(ground, expectations, best, coarser, rng)
+
+
+def _by_untold(
+    ground: Ground,
+    expectations: NDArray[np.float64],
+    share: float,
+    coarser: Coarser,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Groups of k by points less a share of what is expected of them, repaired."""
+    return repair(
+        ground, coarser(ground.points - share * expectations, ground.k, ground.mixed), rng
+    )
+
+
 def _merged_many(labels: NDArray[np.int64], found: NDArray[np.int64]) -> bool:
     """Whether many of the groups had to be merged: near groups were not of much help."""
     return int(found.max()) <= (1.0 - _FEW) * int(labels.max())
@@ -102,10 +145,7 @@ def _enlarged(
     """
     n, sample = len(found), ground
     if n > _PIECE:
-        rows = np.sort(rng.choice(n, _PIECE, replace=False))
-        points = np.ascontiguousarray(ground.points[rows])
-        inside = None if ground.mixed is None else ground.mixed.of(rows)
-        sample = Ground.of(points, ground.k, ground.book.rows(rows), inside)
+        sample = ground.rows(np.sort(rng.choice(n, _PIECE, replace=False)))
     best, loss, worth = found, sample.lost(found) if sample is ground else math.inf, 0
     size, misses = 2 * ground.k, 0
     while 2 * size <= len(sample.points) and misses < _MISSES:

@@ -29,9 +29,9 @@ from microagg.kernels.trees.lists import nearest_lists
 
 # Units in a region: more do not stay in a core's cache.
 _REGION = 1 << 14
-# Near ones that are listed of each unit, fewer where there are more units than a region has, and
-# leaves that are looked at for them.
-_LISTED, _FEWER, _LOOKS = 32, 16, 32
+# Near ones that are listed of each unit, and leaves that are looked at for them; and of more units
+# than a region has.
+_LISTED, _LOOKS, _FEWER, _FEWER_LOOKS = 32, 32, 16, 16
 # Of 256 steps, up to the first a unit meets a near one, up to the second one near by value; and one
 # in so many steps changes whole groups. So few steps of a unit in a stage are best spent on what is
 # near.
@@ -67,13 +67,18 @@ class Ground:
     ) -> "Ground":
         """With lists of near units. O(n log n)."""
         n = len(points)
-        listed = _LISTED if n <= _REGION else _FEWER
-        rows, lists, _ = nearest_lists(
-            points, np.arange(n, dtype=np.int32), min(listed, n - 1), _LOOKS
-        )
+        listed, looks = (_LISTED, _LOOKS) if n <= _REGION else (_FEWER, _FEWER_LOOKS)
+        everybody = np.arange(n, dtype=np.int32)
+        rows, lists, _ = nearest_lists(points, everybody, min(listed, n - 1), looks)
         near = np.empty_like(lists)
         near[rows] = lists
         return cls(points, k, book, near, mixed)
+
+    def rows(self, rows: NDArray[np.integer]) -> "Ground":
+        """Some of the units by themselves."""
+        inside = None if self.mixed is None else self.mixed.of(rows)
+        points = np.ascontiguousarray(self.points[rows])
+        return Ground.of(points, self.k, self.book.rows(rows), inside)
 
     def loss(self, labels: NDArray[np.int64]) -> float:
         """The SSE of groups."""

@@ -8,6 +8,7 @@ rows come from and go to is for the engines to know.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -64,11 +65,19 @@ class CellTree:
         return cls(weights, cuts, children, middles)
 
 
-def plan_cells(sample: NDArray[np.float64], capacity: int, *, total: int | None = None) -> CellTree:
+def plan_cells(
+    sample: NDArray[np.float64],
+    capacity: int,
+    *,
+    total: int | None = None,
+    across: NDArray[np.float64] | None = None,
+) -> CellTree:
     """Split space until no cell is expected to have more than `capacity` rows.
 
     sample: rows in units that can be compared, (m, d), finite, m at least 1.
     total: how many rows there are in all.
+    across: unit vectors, (m, d), across each other, along which nothing is cut while there is
+        another way.
 
     Each part is halved at the median along its first principal component, or, where no direction
     stands out, along its widest column. Equal rows are never told apart: a point repeated too often
@@ -85,7 +94,7 @@ def plan_cells(sample: NDArray[np.float64], capacity: int, *, total: int | None 
     waiting: list[tuple[NDArray[np.float64], int, int]] = [(sample, -1, 0)]
     while waiting:
         rows, parent, side = waiting.pop()
-        found = _find_split(rows) if len(rows) > max(1, limit) else None
+        found = _find_split(rows, across) if len(rows) > max(1, limit) else None
         if found is None:
             number = -1 - len(middles)
             middles.append(rows.mean(axis=0))
@@ -104,6 +113,21 @@ def plan_cells(sample: NDArray[np.float64], capacity: int, *, total: int | None 
         np.array(children, np.int64).reshape(-1, 2),
         np.array(middles),
     )
+
+
+def dense_part(
+    records: NDArray[np.float64], size: int, across: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Rows of at most so many records that lie together, of all kinds along `across`, in order:
+    halved as in `plan_cells`, where the lower and the upper half are kept in turn."""
+    rows, upper = np.arange(len(records)), False
+    while rows.size > size:
+        found = _find_split(np.ascontiguousarray(records[rows]), across)
+        if found is None:
+            return rows[:size]
+        rows = rows[found[2] != upper]
+        upper = not upper
+    return rows
 
 
 def assign(tree: CellTree, rows: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -169,15 +193,32 @@ def _join_lacking(
     return alive
 
 
-def _find_split(rows):
+def _find_split(rows, across):
     """Weights, cut and which rows are below it; None where all rows are equal."""
-    for weights in _directions(rows):
+    if across is None or not across.size:
+        ways = _directions(rows)
+    else:
+        aside = rows.copy()
+        for unit in across:
+            along = np.empty(len(rows))
+            _score(rows, unit, along)
+            aside -= along[:, None] * unit
+        ways = chain(
+            (_without(weights, across) for weights in _directions(aside)), _directions(rows)
+        )
+    for weights in ways:
         scores = np.empty(len(rows))
         _score(rows, weights, scores)
         cut = _middle_cut(scores)
         if cut is not None:
             return weights, cut, scores <= cut
     return None
+
+
+def _without(weights, across):
+    for unit in across:
+        weights = weights - (weights * unit).sum() * unit
+    return weights
 
 
 def _directions(part):
