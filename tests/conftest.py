@@ -41,6 +41,13 @@ for name, usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SI
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One more than there are cores: the one with the cluster waits for it most of the time."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return 1 + (len(affinity(0)) if affinity else os.cpu_count() or 1)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """One process has the cluster, and begins with it; all others take tests as they come."""
     from xdist.scheduler import LoadScopeScheduling

@@ -188,10 +188,15 @@ def trimmed(table: pa.Table) -> pa.Table:
     Order and index types stay, and so it is with all that columns are made of.
     """
     table = table.unify_dictionaries().combine_chunks()
-    for place, field in enumerate(table.schema):
-        chunks = [rebuilt(chunk, field.type, _trimmed) for chunk in table.column(place).chunks]
-        table = table.set_column(place, field, pa.chunked_array(chunks, field.type))
-    return table
+    if not table.num_columns:
+        return table
+    schema, columns = table.schema, table.columns
+    # What was copied is let go column by column, and no table is made anew for each.
+    del table
+    for place, field in enumerate(schema):
+        chunks = [rebuilt(chunk, field.type, _trimmed) for chunk in columns[place].chunks]
+        columns[place] = pa.chunked_array(chunks, field.type)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _trimmed(array: pa.Array, kind: pa.DataType) -> pa.Array:
