@@ -97,8 +97,8 @@ CLASS = Attack(
     "The known columns of everybody.",
     "Each person is linked to the nearest class of records that look alike in the columns known.",
     "those whose class is found",
-    "values of columns not known that all records of a class share that is rightly found, the first "
-    "of equally near ones",
+    "values of columns not known that all records of a class share that is rightly found, the "
+    "first of equally near ones",
     "the class of a record drawn by lot",
     _class,
     ("records",),
