@@ -283,9 +283,11 @@ class Room:
 def _among_all(
     secret: Secret, counts: NDArray[np.int64], missing: int, words: NDArray[np.int64], room: Room
 ) -> AmongAll:
-    gap = int(missing > 0)
-    every = room(gap + counts.size)
-    every[:gap], every[gap:] = missing, counts
+    gap, every = int(missing > 0), counts
+    # Counts may fill a file, so they are not copied for nothing.
+    if gap:
+        every = room(gap + counts.size)
+        every[:gap], every[gap:] = missing, counts
     return AmongAll(
         every,
         secret.ordered,
@@ -352,6 +354,7 @@ class SeenValues:
         if not self.secret.is_number:
             order = self.secret.sorted(list(self._texts))
             self._ranks, counts = np.argsort(order), counts[order]
+        self._counts = np.zeros(0, np.int64)
         return _among_all(self.secret, counts, self._missing, self._words, self._room)
 
     def ranks(self, codes: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.int64]:

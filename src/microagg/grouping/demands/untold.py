@@ -1,4 +1,4 @@
-"""Points without what confidential values tell of them: where to look for groups that look like all.
+"""Points without what confidential values tell of them, to look for groups that look like all.
 
 Where a confidential column goes along with quasi-identifiers, neighbours have values alike, and no
 group of neighbours looks like all records. Take from every point what is expected of a unit with
@@ -63,4 +63,6 @@ def _bins(ranks: NDArray[np.integer]) -> NDArray[np.int64]:
     """The bin of each rank: one for each value, or of many values as many units in each."""
     values, codes, counts = np.unique(ranks, return_inverse=True, return_counts=True)
     bins = max(2, min(_BINS, ranks.size // _IN_A_BIN))
-    return codes if values.size <= bins else ((np.cumsum(counts) - counts) * bins // ranks.size)[codes]
+    return (
+        codes if values.size <= bins else ((np.cumsum(counts) - counts) * bins // ranks.size)[codes]
+    )

@@ -198,7 +198,9 @@ def _find_split(rows, across):
             along = np.empty(len(rows))
             _score(rows, unit, along)
             aside -= along[:, None] * unit
-        ways = chain((_without(weights, across) for weights in _directions(aside)), _directions(rows))
+        ways = chain(
+            (_without(weights, across) for weights in _directions(aside)), _directions(rows)
+        )
     for weights in ways:
         scores = np.empty(len(rows))
         _score(rows, weights, scores)
