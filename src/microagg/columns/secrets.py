@@ -270,7 +270,7 @@ class Room:
     """
 
     folder: Path | None = None
-    most: int = 1 << 22
+    most: int = 1 << 21
 
     def __call__(self, size: int) -> NDArray[np.int64]:
         """An array of so many."""
@@ -354,7 +354,6 @@ class SeenValues:
         if not self.secret.is_number:
             order = self.secret.sorted(list(self._texts))
             self._ranks, counts = np.argsort(order), counts[order]
-        self._counts = np.zeros(0, np.int64)
         return _among_all(self.secret, counts, self._missing, self._words, self._room)
 
     def ranks(self, codes: NDArray[np.int64], missing: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -20,7 +20,8 @@ def told(n, d=4, seed=0):
     """Points of which the sum of the first two tells half of a secret."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n, d))
-    return points, column_of(0.7 * points[:, 0] + 0.3 * points[:, 1] + rng.normal(size=n))
+    secret = 0.7 * points[:, 0] + 0.3 * points[:, 1] + rng.normal(size=n)
+    return points, column_of(np.round(secret, 1))
 
 
 @given(seed=st.integers(0, 999), kinds=st.integers(1, 5), n=st.integers(80, 120))
@@ -72,21 +73,22 @@ def test_a_dense_part_has_values_of_all_kinds():
     rows = dense_part(points, 300, across)
     assert 150 <= rows.size <= 300
     assert (np.diff(rows) > 0).all()
-    assert abs(column.ranks[rows].mean() / 4000 - 0.5) < 0.06
+    assert abs(column.ranks[rows].mean() - column.ranks.mean()) < 0.2 * column.ranks.std()
     assert points[rows].var(axis=0).sum() < 0.75 * points.var(axis=0).sum()
     assert dense_part(np.zeros((40, 2)), 10, np.empty((0, 2))).tolist() == list(range(10))
 
 
 def test_groups_by_what_is_not_told_lose_less(monkeypatch):
-    points, column = told(3000)
-    demands = [Close(column, 0.15)]
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(1500, 3))
+    demands = [Close(column_of(np.round(1.5 * points[:, 0] + rng.normal(size=1500), 1)), 0.15)]
     losses = []
     for shares in ((), keeping._SHARES):
         monkeypatch.setattr(keeping, "_SHARES", shares)
-        found = partition_units(points, 3, How("mdav", 0, {}), demands=demands)
+        found = partition_units(points, 5, How("mdav", 0, {}), demands=demands)
         losses.append(microagg.information_loss(points, found))
         assert all_kept(demands, found.labels)
-    assert losses[1] < 0.9 * losses[0]
+    assert losses[1] < 0.7 * losses[0]
 
 
 @pytest.mark.parametrize("steps", [None, 20_000])
