@@ -270,7 +270,7 @@ class Room:
     """
 
     folder: Path | None = None
-    most: int = 1 << 22
+    most: int = 1 << 21
 
     def __call__(self, size: int) -> NDArray[np.int64]:
         """An array of so many."""
@@ -283,9 +283,11 @@ class Room:
 def _among_all(
     secret: Secret, counts: NDArray[np.int64], missing: int, words: NDArray[np.int64], room: Room
 ) -> AmongAll:
-    gap = int(missing > 0)
-    every = room(gap + counts.size)
-    every[:gap], every[gap:] = missing, counts
+    gap, every = int(missing > 0), counts
+    # Counts may fill a file, so they are not copied for nothing.
+    if gap:
+        every = room(gap + counts.size)
+        every[:gap], every[gap:] = missing, counts
     return AmongAll(
         every,
         secret.ordered,

@@ -315,6 +315,8 @@ class Disk:
             run_all(group, counts, advance, cells_at_once(plan, self._allowed))
         for each in profiles:
             profile.merge(each)
+        # As many as records, in files that are counted as memory while they are looked into.
+        self._values = None
 
     def forget(self) -> None:
         """The original stays where it is."""

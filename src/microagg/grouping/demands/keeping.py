@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from microagg.base.progress import Advance, silent
 from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.demand import ORDERED
-from microagg.grouping.demands.searching import Ground, better, repair, search_under
+from microagg.grouping.demands.searching import Ground, better, is_short, repair, search_under
 from microagg.grouping.demands.t_closeness import first_groups, parts_for
 from microagg.grouping.demands.untold import directions, expected, telling
 from microagg.grouping.divide.cells import dense_part
@@ -61,20 +61,17 @@ def keep_demands(
         return labels
     ground = Ground.of(points, k, book, mixed)
     advance(0.1)
-    starts = [_repaired(ground, labels, coarser, rng)]
+    steps = 0 if search is None else _steps(n, search)
+    at_once = steps if n > _PIECE and is_short(n, steps) else 0
+    starts = [_repaired(ground, labels, coarser, rng, at_once)]
     if coarser is not None and _merged_many(labels, starts[0]):
         starts[0] = _enlarged(ground, starts[0], coarser, rng)
     advance(0.3)
-    if search is None:
+    if search is None or (at_once and not _merged_many(labels, starts[0])):
         return starts[0]
     starts += [
         repair(ground, other, rng) for other in _other_starts(ground, labels, starts[0], rng)
     ]
-    steps = search.get("steps")
-    if steps is None:
-        # A step under demands takes some times as long as one without; a few are always worth it.
-        effort = search.get("effort") or "balanced"
-        steps = max(_LEAST_STEPS * n, afforded(n, effort) // (12 if effort == "brief" else 3))
     seconds = math.inf if search.get("time_limit") is None else float(search["time_limit"])
     budget = steps // len(starts), seconds / len(starts)
     searches = [(start, False) for start in starts]
@@ -91,16 +88,30 @@ def keep_demands(
     return best
 
 
+def _steps(n: int, search: Mapping[str, Any]) -> int:
+    """How many steps a search is under demands."""
+    if search.get("steps") is not None:
+        return int(search["steps"])
+    # A step under demands takes some times as long as one without; a few are always worth it.
+    effort = search.get("effort") or "balanced"
+    return max(_LEAST_STEPS * n, afforded(n, effort) // (12 if effort == "brief" else 3))
+
+
 def _repaired(
-    ground: Ground, labels: NDArray[np.int64], coarser: Coarser | None, rng: np.random.Generator
+    ground: Ground,
+    labels: NDArray[np.int64],
+    coarser: Coarser | None,
+    rng: np.random.Generator,
+    steps: int,
 ) -> NDArray[np.int64]:
     """The groups, repaired; or those by what values do not tell, if they lose less then.
 
-    Of many units it is tried on some which is best.
+    steps: of a search on the way; few are of no use where most groups were made anew. Of many units
+    it is tried on some which is best.
     """
     expectations = expected(ground.points, ground.book.middles)
     if coarser is None or not telling(ground.points, expectations):
-        return repair(ground, labels, rng)
+        return repair(ground, labels, rng, steps)
     if len(labels) <= _PIECE:
         found = [repair(ground, labels, rng)]
         found += [_by_untold(ground, expectations, each, coarser, rng) for each in _SHARES]
@@ -111,9 +122,8 @@ def _repaired(
     tried = 0.0, *_SHARES
     lost = [sample.lost(_by_untold(sample, told, each, coarser, rng)) for each in tried]
     best = tried[int(np.argmin(lost))]
-    print("TRIED", lost, flush=True)
     if best == 0.0:
-        return repair(ground, labels, rng)
+        return repair(ground, labels, rng, steps)
     return _by_untold(ground, expectations, best, coarser, rng)
 
 
@@ -125,9 +135,8 @@ def _by_untold(
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Groups of k by points less a share of what is expected of them, repaired."""
-    return repair(
-        ground, coarser(ground.points - share * expectations, ground.k, ground.mixed), rng
-    )
+    rest = ground.points - share * expectations
+    return repair(ground, coarser(rest, ground.k, ground.mixed), rng)
 
 
 def _merged_many(labels: NDArray[np.int64], found: NDArray[np.int64]) -> bool:

@@ -91,14 +91,31 @@ class Ground:
         return better(self, labels, labels)[1]
 
 
-def repair(ground: Ground, labels: NDArray[np.int64], rng: np.random.Generator) -> NDArray:
-    """Groups that keep the demands: see `mending`."""
+def repair(
+    ground: Ground, labels: NDArray[np.int64], rng: np.random.Generator, steps: int = 0
+) -> NDArray:
+    """Groups that keep the demands: see `mending`.
+
+    steps: so many of a search on the way, while all groups lie there: of few steps most of the time
+    would be spent on laying them out.
+    """
     scale = ground.loss(labels) / len(labels)
-    for _ in range(2):
-        if not ground.book.shortfalls(labels).any():
+    hot = scale * _heat(len(labels), steps)
+    for some in (steps, 0):
+        if some == 0 and not ground.book.shortfalls(labels).any():
             return labels
-        labels = _stage(ground, labels, rng, 0, 0.0, scale)
+        labels = _stage(ground, labels, rng, some, hot, scale, hot / _FALL)
     return merge_short(ground.points, labels, ground.book)
+
+
+def is_short(n: int, steps: int) -> bool:
+    """Whether so many steps of n units are one stage."""
+    return steps < 2 * _STEPS_A_STAGE * n
+
+
+def _heat(n: int, steps: int) -> float:
+    """The temperature at the start, of the mean loss of a unit."""
+    return _HOT * min(1.0, max(0.1, steps / (_MANY_STEPS * n)))
 
 
 def search_under(
@@ -117,8 +134,7 @@ def search_under(
     n, begun = len(labels), time.monotonic()
     spread = float(((ground.points - ground.points.mean(axis=0)) ** 2).sum())
     best, current = labels, labels
-    highest = _HOT * min(1.0, max(0.1, steps / (_MANY_STEPS * n)))
-    hot = highest * ground.loss(labels) / n
+    hot = _heat(n, steps) * ground.loss(labels) / n
     stages = min(_STAGES, max(1, steps // (_STEPS_A_STAGE * n)))
     for stage in range(stages):
         if time.monotonic() - begun >= seconds or hot == 0.0:

@@ -1,4 +1,4 @@
-"""Points without what confidential values tell of them: where to look for groups that look like all.
+"""Points without what confidential values tell of them, to look for groups that look like all.
 
 Where a confidential column goes along with quasi-identifiers, neighbours have values alike, and no
 group of neighbours looks like all records. Take from every point what is expected of a unit with
