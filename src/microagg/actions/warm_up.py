@@ -103,6 +103,19 @@ def _plant() -> None:
     nearest_among(records, None, records, bounds, weights, silent, few=0)
 
 
+def _match() -> None:
+    """What only many records need."""
+    from microagg.kernels.compiling import read_only
+    from microagg.kernels.labelling import Words, label
+    from microagg.kernels.trees.nearest import find_nearest
+    from microagg.kernels.trees.planting import plant
+
+    records = _records()
+    label([Words(read_only(records.view(np.uint64)), True)], _ROWS, few=0)
+    bounds, weights = np.full(_ROWS, np.inf), np.ones(_ROWS, np.int64)
+    find_nearest(plant(records), records, bounds, weights, silent)
+
+
 def _journey() -> None:
     from microagg.actions.protect import protect
 
@@ -207,7 +220,7 @@ JOURNEY: Sequence[Rehearsal] = (_anneal, _journey, _plant)
 def _everything() -> Sequence[Rehearsal]:
     return (
         _journey, _demands, _anneal, _mixed, _plant, _households, _attacks, _risk, _proximity,
-        _univariate, *_methods(),
+        _univariate, _match, *_methods(),
     )  # fmt: skip
 
 
