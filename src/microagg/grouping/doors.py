@@ -13,6 +13,7 @@ from microagg.base.progress import Advance, silent, watch
 from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.keeping import Coarser, keep_demands
 from microagg.grouping.divide.blocks import group_block
+from microagg.grouping.divide.small_cells import IN_SMALL_CELLS
 from microagg.grouping.method import Groups, Mixed, Task
 from microagg.grouping.methods import Resolved, resolve
 from microagg.grouping.refine.searching import refine_groups
@@ -114,7 +115,10 @@ def _coarser(chosen: Resolved, seed: int) -> Coarser | None:
     def group(points: NDArray[np.float64], size: int, mixed: Mixed | None) -> NDArray[np.int64]:
         job, how = _Job(points, standardize=False, integer=False), chosen
         if "start" in chosen.options:
-            how = resolve(chosen.options["start"], {}, job.n, job.d, size)
+            start = chosen.options["start"]
+            how = Resolved(IN_SMALL_CELLS, {}, IN_SMALL_CELLS.name)
+            if start is not None:
+                how = resolve(start, {}, job.n, job.d, size)
         return job.run(how, size, seed, silent, False, mixed).labels
 
     return group

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.divide.blocks import group_blocks
 from microagg.grouping.divide.cells import assign, plan_cells
-from microagg.grouping.method import Groups, Task
+from microagg.grouping.method import Groups, Method, Task
 
 # Records a cell, and groups at least: what is lost at the borders a search wins back.
 _CELL, _GROUPS = 5_000, 200
@@ -30,3 +30,13 @@ def mdav_in_small_cells(task: Task) -> Groups:
     return group_blocks(
         task, assign(tree, records), lambda part: mdav(part.records, part.k, part.advance)
     )
+
+
+# What a search starts from where nobody says; not one of the methods to choose from.
+IN_SMALL_CELLS = Method(
+    "mdav in small cells",
+    "mdav in cells of about 5,000 records",
+    "microagg",
+    "as mdav in cells",
+    mdav_in_small_cells,
+)

@@ -32,8 +32,9 @@ from microagg.grouping.refine.regions import centres_of, cut_regions
 from microagg.kernels.threads import run_blocks, run_each
 from microagg.kernels.trees.lists import nearest_lists
 
-# Leaves that a search for neighbours looks at: as many as there will be steps a record, so that it
-# takes a good part of the time, but not most of it. What the lists lack, no step can find.
+# Leaves that a search for neighbours looks at: twice as many as there will be steps a record, so
+# that it takes a good part of the time, but not most of it. What the lists lack, no step can find.
+_LOOKS_A_STEP = 2
 _FEWEST_LOOKS, _MOST_LOOKS = 16, 128
 # The most records in a region: among ten attributes, smaller ones are all border. And the fewest
 # groups.
@@ -169,7 +170,7 @@ class Search:
         """
         # Where there are categories, lists are made by them.
         most = _MOST_LOOKS if mixed is None else _FEWEST_LOOKS
-        looks = int(min(max(each, _FEWEST_LOOKS), most))
+        looks = int(min(max(_LOOKS_A_STEP * each, _FEWEST_LOOKS), most))
         self._rows, self._field, self._start = _enter(
             records, *split_large(records, order, sizes, k), k, looks, late, mixed
         )

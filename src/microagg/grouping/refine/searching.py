@@ -10,7 +10,7 @@ import numpy as np
 
 from microagg.base.errors import OptionError
 from microagg.grouping.bound.best import search_best
-from microagg.grouping.divide.small_cells import mdav_in_small_cells
+from microagg.grouping.divide.small_cells import IN_SMALL_CELLS
 from microagg.grouping.method import MOST_SECONDS, Groups, Method, Option, Task, number, whole
 from microagg.grouping.methods import START, check_start, plainly
 from microagg.grouping.refine.budget import EFFORTS, afforded
@@ -71,7 +71,7 @@ def _search(task: Task) -> Groups:
     effort, steps = task.options["effort"] or "balanced", task.options["steps"]
     seconds = math.inf if task.options["time_limit"] is None else task.options["time_limit"]
     named = task.options["start"]
-    start = mdav_in_small_cells if named is None else plainly(named)
+    start = IN_SMALL_CELLS.group if named is None else plainly(named)
     if seconds < math.inf:
         # Compiled on a few records, before time is taken.
         few = replace(task, records=task.records[: 2 * task.k], advance=lambda _share: None)
