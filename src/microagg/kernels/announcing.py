@@ -11,7 +11,7 @@ from numba.core import event
 from microagg.kernels import watching
 
 # So many kernels a plain `protect` of few records calls from Python; a test counts them.
-OF_A_JOURNEY = 13
+OF_A_JOURNEY = 14
 _AFTER_SECONDS = 1.0
 _HINT = (
     "nothing can be kept here, so that every start compiles again: set NUMBA_CACHE_DIR to a folder "
