@@ -127,8 +127,8 @@ def test_cells_that_cannot_keep_a_demand_are_merged_and_dealt(tmp_path):
         assert outcomes[name, "memory"][0].equals(outcomes[name, "disk"][0])
         assert outcomes[name, "memory"][1:2] == outcomes[name, "disk"][1:2]
         assert outcomes[name, "memory"][2].passed
-    # Cells along x are nothing like all, so none are cut there if means tell of it; those of a column
-    # that goes its own way are.
+    # Cells along x are nothing like all, so none are cut there if means tell of it; those of a
+    # column that goes its own way are.
     assert outcomes["same", "memory"][1] == 16
     assert 1 < outcomes["away", "memory"][1] <= 10
     assert outcomes["other", "memory"][1] == 16
