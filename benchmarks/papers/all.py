@@ -25,7 +25,7 @@ COMMANDS = (
     "dp.py --runs 100",
     "p3m.py",
     "p3m_figures.py",
-    "best.py losses",
+    "best.py losses --best 30",
 )
 
 
