@@ -11,6 +11,7 @@ from pyarrow import parquet
 import microagg
 from microagg.base.errors import InputError, MicroaggError, PromiseError
 from microagg.base.groups import Partition
+from microagg.release.telling import story_of
 from tests.commands import microagg as command
 from tests.naive import measures
 
@@ -216,6 +217,20 @@ def test_the_page_says_what_is_kept_beside_k_alone(tmp_path, public):
         people()["ill"].to_pylist(), protected().partition.labels.tolist()
     )]  # fmt: skip
     assert exposed[:4].tolist() == np.bincount(plain, minlength=4).tolist()
+
+
+def test_a_page_promises_no_more_than_what_was_demanded():
+    # Nine in ten have one value: a class where all have it is near to all records.
+    ill = np.where(np.arange(ROWS) % 10 == 0, "gout", "flu")
+    table = people().set_column(2, "ill", pa.array(ill))
+    release = protected(table, closeness={"ill": 0.2})
+    labels, values = np.array(classes_of(release)), np.array(release.data["ill"].to_pylist())
+    assert any(np.unique(values[labels == label]).size == 1 for label in np.unique(labels))
+    story = story_of(release, public=True)
+    assert "no single" not in story.beyond_sentence
+    promised = "each class has values of ill distributed within 0.2 of those of all records"
+    assert promised in story.beyond_sentence
+    assert any(promised in paragraph for paragraph in story.guarantee)
 
 
 def test_compare_says_what_each_demand_costs():

@@ -44,10 +44,10 @@ def beyond(release: "Release", *, public: bool) -> tuple[Beyond, ...]:
 
 
 def beyond_sentence(release: "Release") -> str:
-    """What is promised to somebody who finds the class of a person."""
+    """What is promised about somebody who finds the class of a person."""
     sentences = ", and ".join(demand.sentence for demand in release.recipe.demands)
     return (
-        "Who finds the class of a person learns no single confidential value of it: each class has "
+        "How much the class of a person tells of what is confidential has a limit: each class has "
         f"{sentences}. This was counted on the release itself, class by class."
     )
 

@@ -51,7 +51,7 @@ def story_of(release: "Release", *, public: bool, name: str = "") -> Story:
         roles=_roles(release, attributes),
         group_sizes=tuple(zip(classes.sizes.tolist(), classes.times.tolist(), strict=True)),
         beyond=beyond(release, public=public),
-        beyond_sentence=beyond_sentence(release) if recipe.demands else "",
+        beyond_sentence=_demands(release),
         figures=() if public else _figures(release),
         risk=risks_of(
             None if public else release.before, classes, recipe.k, release.record.rows_read
@@ -98,7 +98,12 @@ def _guarantee(release: "Release") -> tuple[str, ...]:
     if recipe.within:
         inside = ", ".join(recipe.within)
         third = (f"The count includes {inside}, so knowing that too does not help.",)
-    return (first, second, *third)
+    demanded = _demands(release)
+    return (first, second, *third, *([demanded] if demanded else []))
+
+
+def _demands(release: "Release") -> str:
+    return beyond_sentence(release) if release.recipe.demands else ""
 
 
 def _limits(release: "Release", public: bool) -> tuple[str, ...]:
