@@ -29,7 +29,6 @@ from microagg.engine.block import group_cell
 from microagg.engine.choosing import cells_at_once
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.demanded import SeenDemanded, Values
-from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.alike import SAFE, alike_in, homes_in, members_in
 from microagg.engine.disk.order import in_order
 from microagg.engine.disk.work import Row, Work
@@ -44,6 +43,7 @@ from microagg.engine.survey import (
     surveyed_columns,
     weights_of,
 )
+from microagg.kernels.ahead import read_ahead
 from microagg.kernels.shuffling import shuffled_places
 from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
