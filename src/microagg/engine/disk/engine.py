@@ -337,7 +337,8 @@ class Disk:
         rows = plan.rows - plan.dropped
         with open_sink(path, schema, self.origin, rows) as sink, self._households() as households:
             names = [*schema.names, *self._beside]
-            for batch in self._written_batches(stream, plan, names, advance):
+            # While some rows are written the next ones are put in order.
+            for batch in read_ahead(self._written_batches(stream, plan, names, advance)):
                 if self._beside:
                     households.write(batch.column(_HOUSEHOLD).to_numpy().tobytes())
                     batch = batch.remove_column(len(schema.names))
@@ -360,7 +361,7 @@ class Disk:
         try:
             back = read_back_stream(draft.path, draft.schema, self.origin)
             there = digests_for(draft.path, self.origin)
-            batches = self._with_households(_hashed(back.batches(), there))
+            batches = self._with_households(read_ahead(_hashed(back.batches(), there)))
             classes, counts = self._counted(batches, plan, wanted, advance)
         except InputError:
             raise PromiseError(
