@@ -530,3 +530,10 @@ def test_the_same_whatever_the_threads(tmp_path, threads, rows, block):
         assert loaded.table.combine_chunks() == table
         outcomes.append((path.read_bytes(), loaded.layout, back.table))
     assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+def test_integers_are_such_wherever_blocks_end(tmp_path):
+    path = tmp_path / "data.csv"
+    for rows in range(100, 200):
+        path.write_text("x,y\n" + "1,2\n" * rows)
+        assert Csv(block=64, block_per_column=0).read(path, Reading()).table["x"].type == pa.int64()

@@ -205,7 +205,8 @@ class Column:
             self.chunks.append(values)
 
     def _understood(self, text: pa.Array) -> pa.Array | None:
-        if self._full and self._convert is not None:
+        # A block of no record, as the last one can be, is of no type.
+        if self._full and self._convert is not None and len(text):
             try:
                 values = self._convert(text)
             except pa.ArrowInvalid:
