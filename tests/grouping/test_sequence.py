@@ -1,5 +1,6 @@
 """The split of records in any order, against the rational twin."""
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 import microagg
 from microagg.grouping.sequence import split
+from microagg.grouping.sequence.scan import fill_sequence
 from tests.naive import split as naive
 
 
@@ -67,3 +69,31 @@ def test_records_too_far_apart_for_exact_integers_are_refused():
     line = np.array([[0.0], [1e9], [2e9], [3e9]])
     with pytest.raises(microagg.MicroaggError, match="too far apart for exact integer centroids"):
         split.split_sequence(line, 2, integer=True)
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 1000])
+@pytest.mark.parametrize("k", [2, 5, 60])
+def test_records_are_split_in_an_order_as_if_they_stood_in_it(n, k):
+    rng = np.random.default_rng(n)
+    records, order = rng.normal(size=(n, 3)), rng.permutation(n).astype(np.int32)
+    in_line = np.ascontiguousarray(records[order].T)
+    filled = []
+    for given_so, places in ((in_line, order[:0]), (records, order)):
+        sizes, tail = np.zeros(n + 1, np.int32), np.empty(2 * k - 1)
+        fill_sequence(given_so, places, k, False, sizes, tail)
+        filled.append((sizes[k:], tail))
+    for one, other in zip(*filled, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_records_in_an_order_are_not_held_twice():
+    rng = np.random.default_rng(0)
+    records = rng.normal(size=(100_000, 20))
+    order = rng.permutation(len(records)).astype(np.int32)
+    split.split_sequence(records, 3, order=order)
+    tracemalloc.start()
+    try:
+        split.split_sequence(records, 3, order=order)
+        assert tracemalloc.get_traced_memory()[1] < records.nbytes / 4
+    finally:
+        tracemalloc.stop()

@@ -507,3 +507,33 @@ def test_numbers_are_read_back_as_such(tmp_path):
 )
 def test_what_was_not_meant_shows_when_it_is_read_back(tmp_path, text, x):
     assert read_back(tmp_path, text).table["x"].to_pylist() == x
+
+
+@pytest.mark.parametrize(("rows", "block"), [(3000, 1 << 9), (100_000, Csv.block)])
+def test_the_same_whatever_the_threads(tmp_path, threads, rows, block):
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "number": rng.normal(size=rows),
+            "whole": rng.integers(0, 1000, rows),
+            "late": ["7"] * (rows - 1) + ["seven"],
+            "text": [f"{i}; {i % 7}" for i in range(rows)],
+        }
+    )
+    layout, outcomes = CsvLayout(delimiter=";"), []
+    for count in (1, 2, 3, 8):
+        threads(count)
+        path = tmp_path / f"{count}.csv"
+        CSV.write(table, path, layout)
+        loaded = Csv(block=block, block_per_column=0).read(path, Reading())
+        back = CSV.read_back(path, layout, {"number": pa.float64()}, rows)
+        assert loaded.table.combine_chunks() == table
+        outcomes.append((path.read_bytes(), loaded.layout, back.table))
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+def test_integers_are_such_wherever_blocks_end(tmp_path):
+    path = tmp_path / "data.csv"
+    for rows in range(100, 200):
+        path.write_text("x,y\n" + "1,2\n" * rows)
+        assert Csv(block=64, block_per_column=0).read(path, Reading()).table["x"].type == pa.int64()

@@ -154,6 +154,8 @@ def _group_piece(
             mixed=plan.mixed(columns, points),
             before=plain.append,
         )
+    # As large as all columns, and of no use to what groups publish.
+    del points
     exposures = {}
     if demanded is not None and plain:
         exposures = demanded[0].exposures(plain[0], demanded[1])

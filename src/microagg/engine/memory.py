@@ -51,14 +51,14 @@ class _Released:
     """What is left once records were published; nothing of the original.
 
     owners: whose record each is, where k counts entities or households.
-    rows: the numbers that the rows had there. shuffled: data are in the order that is written.
+    stays: which rows are left, None for all. shuffled: data are in the order that is written.
     """
 
     data: Any
     partition: Partition
     counted: tuple[str, ...]
     owners: NDArray[np.int64] | None
-    rows: NDArray[np.int64]
+    stays: NDArray[np.bool_] | None
     shuffled: bool = False
 
 
@@ -221,6 +221,7 @@ class Memory:
         assert released is not None
         if self._order is None or released.shuffled:
             return as_arrow(released.data)
+        give_back_memory()
         ordered = reordered(as_arrow(released.data), self._shuffled)
         if isinstance(released.data, pa.Table):
             released.data, released.shuffled = ordered, True
@@ -230,9 +231,11 @@ class Memory:
     @property
     def _shuffled(self) -> NDArray[np.int64]:
         """Which row is written first, second, ..."""
-        assert self._released is not None
+        released = self._released
+        assert released is not None
         assert self._order is not None
-        return shuffled_order(self._order, self._released.rows)
+        stays = np.ones(self.rows, bool) if released.stays is None else released.stays
+        return shuffled_order(self._order, np.flatnonzero(stays))
 
     @property
     def _held(self) -> "_Original":
@@ -389,11 +392,7 @@ class _Original:
         blocks: Sequence[Block],
     ) -> _Released:
         """The table as it is published, in the order of its rows."""
-        labels = np.full(self.seen.num_rows, DROPPED)
-        groups = 0
-        for rows, block in zip(rows_of, blocks, strict=True):
-            labels[rows] = block.groups.labels + groups
-            groups += block.groups.n_groups
+        labels = _labels(rows_of, blocks, self.seen.num_rows)
         stays = None if plan.dropped == 0 else labels != DROPPED
         if stays is not None:
             labels = labels[stays]
@@ -420,8 +419,22 @@ class _Original:
             Partition(labels, self.recipe.k, plan.called),
             plan.counted,
             owners if owners is None or stays is None else owners[stays],
-            np.arange(self.seen.num_rows) if stays is None else np.flatnonzero(stays),
+            stays,
         )
+
+
+def _labels(
+    rows_of: Sequence[NDArray[np.int64]], blocks: Sequence[Block], rows: int
+) -> NDArray[np.int64]:
+    """The group of each row, those of all cells numbered on; `DROPPED` where it is in none."""
+    if len(blocks) == 1 and rows_of[0].size == rows:
+        return blocks[0].groups.labels
+    labels = np.full(rows, DROPPED)
+    groups = 0
+    for of_cell, block in zip(rows_of, blocks, strict=True):
+        labels[of_cell] = block.groups.labels + groups
+        groups += block.groups.n_groups
+    return labels
 
 
 def _seen(source: Opened, recipe: Recipe) -> pa.RecordBatch:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from microagg.base.memory import Arriving
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
 from microagg.base.recipe import Recipe
+from microagg.kernels.threads import run_each
 from microagg.table.checks import fingerprint
 from microagg.table.formats import FORMATS, format_of
 from microagg.table.formats.database import NO_TABLES, Database, Tables
@@ -24,6 +26,7 @@ from microagg.table.formats.format import Format, Loaded, Marks, Piped
 from microagg.table.frames import Frame, give_back_memory, in_one_piece
 
 _READ_AT_ONCE = 1 << 24
+_JOINED_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
@@ -192,12 +195,15 @@ def changed_meanwhile(name: str) -> InputError:
 
 
 def in_pieces_of_one(loaded: Loaded) -> pa.Table:
-    """The table with every column in one piece; column by column, so that it is held once."""
+    """The table with every column in one piece; few columns at once, so that it is held once."""
     names, columns = loaded.table.column_names, loaded.table.columns
     schema = loaded.table.schema
     del loaded.table
-    for place in range(len(columns)):
+
+    def join(place: int) -> None:
         columns[place] = in_one_piece(columns[place])
+
+    run_each([partial(join, place) for place in range(len(columns))], _JOINED_AT_ONCE)
     give_back_memory()
     return pa.table(columns, names).replace_schema_metadata(schema.metadata)
 

@@ -14,6 +14,7 @@ from microagg.table.checks import cast_like, fingerprint, refuse_far_moments
 from microagg.table.formats import check_writable, format_of
 from microagg.table.formats.database import draft
 from microagg.table.formats.format import Format
+from microagg.table.frames import give_back_memory
 from microagg.table.opening import Origin, in_pieces_of_one
 
 
@@ -45,6 +46,7 @@ def write_file(table: pa.Table, path: Path, origin: Origin) -> ReadBack:
     if target.name != "arrow":
         refuse_far_moments(meant, f"a {path.suffix} file")
     target.write(meant, path, layout)
+    give_back_memory()
     numbers = {
         field.name: field.type for field in meant.schema if _is_full_of_numbers(meant[field.name])
     }

@@ -29,7 +29,6 @@ from microagg.engine.block import group_cell
 from microagg.engine.choosing import cells_at_once
 from microagg.engine.counting import Counting, Counts, Wanted
 from microagg.engine.demanded import SeenDemanded, Values
-from microagg.engine.disk.ahead import read_ahead
 from microagg.engine.disk.alike import SAFE, alike_in, homes_in, members_in
 from microagg.engine.disk.order import in_order
 from microagg.engine.disk.work import Row, Work
@@ -44,6 +43,7 @@ from microagg.engine.survey import (
     surveyed_columns,
     weights_of,
 )
+from microagg.kernels.ahead import read_ahead
 from microagg.kernels.shuffling import shuffled_places
 from microagg.kernels.threads import run_all
 from microagg.table.checks import sha256_of
@@ -337,7 +337,8 @@ class Disk:
         rows = plan.rows - plan.dropped
         with open_sink(path, schema, self.origin, rows) as sink, self._households() as households:
             names = [*schema.names, *self._beside]
-            for batch in self._written_batches(stream, plan, names, advance):
+            # While some rows are written the next ones are put in order.
+            for batch in read_ahead(self._written_batches(stream, plan, names, advance)):
                 if self._beside:
                     households.write(batch.column(_HOUSEHOLD).to_numpy().tobytes())
                     batch = batch.remove_column(len(schema.names))
@@ -360,7 +361,7 @@ class Disk:
         try:
             back = read_back_stream(draft.path, draft.schema, self.origin)
             there = digests_for(draft.path, self.origin)
-            batches = self._with_households(_hashed(back.batches(), there))
+            batches = self._with_households(read_ahead(_hashed(back.batches(), there)))
             classes, counts = self._counted(batches, plan, wanted, advance)
         except InputError:
             raise PromiseError(

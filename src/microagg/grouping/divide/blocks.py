@@ -60,8 +60,8 @@ def group_block(task: Task, group: Group) -> Groups:
         return np.arange(n), even_sizes(n, k)
     if n > _LARGE:
         same = (records == records[_find_majority(records)]).all(axis=1)
-        others, equals = np.flatnonzero(~same), np.flatnonzero(same)
-        if equals.size > others.size:
+        if 2 * np.count_nonzero(same) > n:
+            others, equals = np.flatnonzero(~same), np.flatnonzero(same)
             # What differs needs company where it is less than k.
             lent = max(0, k - others.size)
             rest = np.concatenate([others, equals[:lent]])

@@ -30,14 +30,19 @@ _DEAR = 2.0**24
 
 
 @kernel
-def fill_sequence(records, k, integer, sizes, tail):
+def fill_sequence(records, order, k, integer, sizes, tail):
     """For each end, the size (k to 2k - 1) of the last group of the best split up to there.
 
-    `records` is (attributes, n); `sizes` (int32) has n + 1 entries. With `integer`, records are
+    `records` is (attributes, n) in line, or, with an `order` (int32) in which they stand,
+    (n, attributes); `sizes` (int32) has n + 1 entries. With `integer`, records are
     whole and small enough for every sum to be exact, and groups are centred on integers. `tail`
     receives what the best splits up to the last ends (2k - 1 at most) cost, less a constant.
     """
     attributes, n = records.shape
+    if order.size > 0:
+        attributes, n = records.shape[1], order.size
+    # Of records in another order only these are in line at a time: all would be a second table.
+    window = np.empty((attributes, _CHUNK + 2 * k), records.dtype)
     path = np.empty(8 * (2 * k + _CHUNK))
     path[0] = 0.0
     for end in range(1, k):
@@ -48,6 +53,11 @@ def fill_sequence(records, k, integer, sizes, tail):
     group_costs = np.empty((k, _CHUNK))
     for first in range(k, n + 1, _CHUNK):
         ends = min(_CHUNK, n + 1 - first)
+        lines, begin = records, 0
+        if order.size > 0:
+            begin = max(0, first - 2 * k + 1)
+            _gather(records, order, begin, first - 1 + ends, window)
+            lines = window
         for i in range(_CHUNK):
             scatter[i] = 0.0
         for a in range(attributes):
@@ -58,7 +68,7 @@ def fill_sequence(records, k, integer, sizes, tail):
             if skip >= ends:
                 break
             for a in range(attributes):
-                _grow(records[a], first, size, skip, ends, integer, sums[a], scatter)
+                _grow(lines[a], first - begin, size, skip, ends, integer, sums[a], scatter)
             if size >= k:
                 group = group_costs[size - k]
                 for i in range(ends):
@@ -75,6 +85,15 @@ def fill_sequence(records, k, integer, sizes, tail):
             _choose(group_costs, k, first, ends, tie, True, sizes, path, base)
     for i in range(tail.size):
         tail[i] = path[n + 1 - tail.size + i - base]
+
+
+@inner
+def _gather(records, order, begin, end, window):
+    """The records at some places of a line, an attribute a row."""
+    for i in range(begin, end):
+        row = order[i]
+        for a in range(records.shape[1]):
+            window[a, i - begin] = records[row, a]
 
 
 @kernel

@@ -134,7 +134,7 @@ def _undivided(n: int, k: int) -> NDArray[np.int32]:
     return np.ones(n, np.int32) if k == 1 else np.array([n], np.int32)
 
 
-def _fill_sorted(lines, k, integer, sizes, tail):
+def _fill_sorted(lines, _order, k, integer, sizes, tail):
     fill_sorted(lines[0], k, 0.0, integer, sizes, tail)
 
 
@@ -142,11 +142,11 @@ def _split_two_way(part, n, k, integer, fill, two_way_from):
     """Split from both ends at once, and join where the two paths are cheapest together.
 
     Groups have at most 2k - 1 members, so among 2k - 1 neighbouring boundaries every split has one.
-    `part(first, last, backwards)` gives that part of the line, an attribute a row.
+    `part(first, last, backwards)` gives that part of the line as `fill` takes it.
     """
     if n < max(two_way_from, 16 * k):
         sizes = np.empty(n + 1, np.int32)
-        fill(part(0, n, False), k, integer, sizes, np.empty(0))
+        fill(*part(0, n, False), k, integer, sizes, np.empty(0))
         return _walk(sizes, n)
     middle = (n - 2 * k) // 2 + 1
     overlap = middle + 2 * k - 2
@@ -154,8 +154,8 @@ def _split_two_way(part, n, k, integer, fill, two_way_from):
     ahead_costs, back_costs = np.empty(2 * k - 1), np.empty(2 * k - 1)
     run_each(
         [
-            lambda: fill(part(0, overlap, False), k, integer, ahead, ahead_costs),
-            lambda: fill(part(middle, n, True), k, integer, back, back_costs),
+            lambda: fill(*part(0, overlap, False), k, integer, ahead, ahead_costs),
+            lambda: fill(*part(middle, n, True), k, integer, back, back_costs),
         ]
     )
     join = middle + int(np.argmin(ahead_costs + back_costs[::-1]))
@@ -165,19 +165,19 @@ def _split_two_way(part, n, k, integer, fill, two_way_from):
 def _part_of_values(values, first, last, backwards):
     """Values that ascend from either end: from the other, they are seen in the mirror."""
     if not backwards:
-        return values[np.newaxis, first:last]
+        return values[np.newaxis, first:last], _NOTHING
     turned = values[first:last][::-1]
     mirrored = roomy(turned.size, values.dtype)
     if values.dtype.kind == "u":
         np.subtract(values[last - 1], turned, out=mirrored)
     else:
         np.negative(turned, out=mirrored)
-    return mirrored[np.newaxis]
+    return mirrored[np.newaxis], _NOTHING
 
 
 def _part_of_records(records, order, first, last, backwards):
     part = order[first:last]
-    return lines_in_order(records, np.ascontiguousarray(part[::-1]) if backwards else part)
+    return records, np.ascontiguousarray(part[::-1]) if backwards else part
 
 
 @kernel

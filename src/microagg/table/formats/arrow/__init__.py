@@ -30,6 +30,8 @@ from microagg.table.metadata import released_schema
 
 # As many as a row group of a Parquet file usually has.
 _ROWS = 1 << 20
+# Each pass over a Parquet file reads its footer; in a pass there are columns for several cores.
+_PASSES, _FEWEST_COLUMNS = 8, 2
 _FEWEST_ROWS = 256
 _OFFSET = 32
 
@@ -75,14 +77,17 @@ class Arrow(Format):
         views (see `without_views`).
         """
         # A window on a file would be a danger for as long as the table lives.
-        parts = replace(self, large=sys.maxsize).open_parts(Path(address), reading)
-        names, batches, rows = parts.schema.names, [], 0
-        for batch in parts.read(names, _ROWS):
-            # Which columns may have gaps, and what is noted of them, differs from file to file.
-            batches.append(batch.select(names).cast(parts.schema))
-            rows += batch.num_rows
-            advance(rows / parts.rows)
-        table = pa.Table.from_batches(batches)
+        path, columns, cells = Path(address), [], 0
+        parts = replace(self, large=sys.maxsize).open_parts(path, reading)
+        for names in self._read_together(path, parts.schema.names):
+            schema, batches = pa.schema([parts.schema.field(name) for name in names]), []
+            for batch in parts.read(names, _ROWS):
+                # Which columns may have gaps, and what is noted of them, differs from file to file.
+                batches.append(batch.select(names).cast(schema))
+                cells += batch.num_rows * len(names)
+                advance(cells / (parts.rows * len(parts.schema)))
+            columns += pa.Table.from_batches(batches, schema).columns
+        table = pa.table(columns, schema=parts.schema)
         return Loaded(table, parts.layout, parts.sha256, parts.notes)
 
     def head(self, address: str, reading: Reading, wanted: Typed, most: int) -> Head | None:
@@ -214,6 +219,16 @@ class Arrow(Format):
                 rows = sum(batch.num_rows for batch in self._ipc_batches(path, kind, [0]))
         size = max(stored, rows * sum(_width(field.type) for field in schema) // 8)
         return _File(path, kind, Layout(without_views(schema), compression), rows, size)
+
+    def _read_together(self, path: Path, names: list[str]) -> list[list[str]]:
+        """The columns that are read at a time: few of a Parquet file.
+
+        Pages and dictionaries of all columns would take half the memory of the table once more.
+        """
+        if kind_inside(self.files_of(path)[0]) != "parquet":
+            return [names]
+        size = max(_FEWEST_COLUMNS, -(-len(names) // _PASSES))
+        return [names[start : start + size] for start in range(0, len(names), size)]
 
     def _read(self, file: _File, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         with _readable(file.path, file.kind):

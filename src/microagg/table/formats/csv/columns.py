@@ -10,7 +10,8 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO
@@ -23,7 +24,8 @@ import pyarrow.csv as arrow_csv
 from microagg.base.errors import InputError
 from microagg.base.progress import Advance, silent
 from microagg.base.reading import Reading
-from microagg.kernels.threads import thread_count
+from microagg.kernels.ahead import read_ahead
+from microagg.kernels.threads import run_each, thread_count
 from microagg.table.formats.csv.layout import (
     ColumnLayout,
     Converter,
@@ -39,6 +41,8 @@ from microagg.table.formats.format import Piped
 
 _END = "end"
 _NUMBERS = (pa.int64(), pa.float64())
+# So many blocks are understood at a time.
+_AT_ONCE = 8
 # Seconds in which a thread that reads ahead gets its turn.
 _READ_AHEAD = 0.02
 
@@ -55,8 +59,9 @@ def blocks(
     numbers: columns that are known to hold nothing else, and their types.
     """
     threads = thread_count() > 1
+    parts = _blocks(path, plan, names, advance, numbers, threads)
     try:
-        yield from _blocks(path, plan, names, advance, numbers, threads)
+        yield from read_ahead(parts) if threads else parts
     except _FaultError:
         if not threads:
             raise
@@ -200,7 +205,8 @@ class Column:
             self.chunks.append(values)
 
     def _understood(self, text: pa.Array) -> pa.Array | None:
-        if self._full and self._convert is not None:
+        # A block of no record, as the last one can be, is of no type.
+        if self._full and self._convert is not None and len(text):
             try:
                 values = self._convert(text)
             except pa.ArrowInvalid:
@@ -302,21 +308,35 @@ def columns_of(
         decimal = _find_decimal(first.columns, reading.missing_values)
     columns = [Column(name, name in asked, decimal, reading, keeps) for name in plan.names]
     rows = 0
-    for batch in chain([first], parts):
-        rows += batch.num_rows
-        for column, text in zip(columns, batch.columns, strict=True):
-            column.add(text)
+    for batches in _together(chain([first], parts)):
+        rows += sum(batch.num_rows for batch in batches)
+        _add(columns, batches)
     if not rows:
         raise InputError(f"{path.name} has column names but no records")
     again = [column for column in columns if not column.finish()]
     if again and keeps:
-        for batch in blocks(path, plan, [column.name for column in again]):
-            for column, text in zip(again, batch.columns, strict=True):
-                column.add(text)
+        for batches in _together(blocks(path, plan, [column.name for column in again])):
+            _add(again, batches)
         for column in again:
             column.finish()
     styles = {column.name: column.layout() for column in columns if column.typed}
     return columns, replace(plan.layout, decimal=decimal, columns=styles), rows
+
+
+def _together(parts: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """A few at a time: of a single one threads would have too little to do."""
+    while batches := list(islice(parts, _AT_ONCE)):
+        yield batches
+
+
+def _add(columns: Sequence[Column], batches: Sequence[pa.RecordBatch]) -> None:
+    """Have columns take their next blocks, side by side."""
+
+    def add(place: int) -> None:
+        for batch in batches:
+            columns[place].add(batch.column(place))
+
+    run_each([partial(add, place) for place in range(len(columns))])
 
 
 def columns_of_known(

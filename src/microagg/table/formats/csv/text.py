@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from microagg.base.errors import InputError
+from microagg.kernels.ahead import made_ahead
 from microagg.table.checks import characters, plain
 from microagg.table.formats.csv.dates import as_written
 from microagg.table.formats.csv.layout import ColumnLayout, CsvLayout, compression_of, zone_name
 
-_ROWS = 1 << 16
+_ROWS = 1 << 15
 _CELLS = 1 << 22
 _WRITABLE = (
     pa.types.is_null,
@@ -33,8 +34,8 @@ def open_writer(
     """Something that puts table after table with these columns into a CSV file.
 
     Every float64 gets the shortest text that reads back as the same number. Missing values and NaN
-    get the text the layout has for the column. Durations are counts of their unit. O(cells) time,
-    memory for a few blocks of rows.
+    get the text the layout has for the column. Durations are counts of their unit. O(cells) time on
+    every core, memory for a few blocks of rows.
     """
     if not len(schema):
         raise InputError("a table without columns cannot be written as CSV")
@@ -54,12 +55,16 @@ def open_writer(
         header = [pa.array([name], pa.large_string()) for name in schema.names]
         put(_lines([_quoted(name, layout, alone) for name in header], layout))
 
+        def lines_of(batch: pa.RecordBatch) -> pa.Buffer:
+            texts = [
+                _quoted(_text(values, style, layout.decimal), layout, alone)
+                for values, style in zip(batch.columns, styles, strict=True)
+            ]
+            return _lines(texts, layout)
+
         def put_records(table: pa.Table) -> None:
-            for batch in table.to_batches(max_chunksize=rows):
-                texts = []
-                for values, style in zip(batch.columns, styles, strict=True):
-                    texts.append(_quoted(_text(values, style, layout.decimal), layout, alone))
-                put(_lines(texts, layout))
+            for lines in made_ahead(lines_of, table.to_batches(max_chunksize=rows)):
+                put(lines)
 
         yield put_records
 
