@@ -15,13 +15,11 @@ import math
 
 import numpy as np
 
+from microagg.grouping.sequence.abreast import ABREAST, choose_abreast
 from microagg.grouping.sequence.costs import integer_gain, make_room, rebase
 from microagg.kernels.compiling import inner, kernel
 
 _CHUNK = 256
-# Measured: for fewer sizes, vectors of ends are not worth their loops.
-_SIDE_BY_SIDE_FROM_K = 8
-_LANES = 4
 # Costs this close are equal but for rounding. Of equals the longest group is taken, as the papers'
 # loops do: where means are rounded afterwards, even this shows in the last digit of their tables.
 _TIE = 1.0 - 2.0**-50
@@ -121,8 +119,10 @@ def _choose(group_costs, k, first, ends, tie, careful, sizes, path, base):
     """The best size for each end; `careful` makes path costs relative anew before each."""
     least_size = np.uint64(k)
     begin = 0
-    if k >= _SIDE_BY_SIDE_FROM_K and first >= 2 * k and not careful:
-        begin = _choose_side_by_side(group_costs, k, first, ends, tie, sizes, path, base)
+    if k >= ABREAST and first >= 2 * k and not careful:
+        begin = ends - ends % ABREAST
+        for i in range(0, begin, ABREAST):
+            choose_abreast(path, first + i - base, group_costs, i, k, tie, sizes, first + i)
     for i in range(np.uint64(begin), np.uint64(ends)):
         end = np.uint64(first) + i
         at = end - np.uint64(base)
@@ -137,29 +137,3 @@ def _choose(group_costs, k, first, ends, tie, careful, sizes, path, base):
             least = total if less else least
         path[at] = least
         sizes[end] = best
-
-
-@inner
-def _choose_side_by_side(group_costs, k, first, ends, tie, sizes, path, base):
-    """The same for several ends at once, for none of k neighbours needs another; how many ends."""
-    width = k - k % _LANES
-    least, best = np.empty(width), np.empty(width, np.int64)
-    whole = ends - ends % width
-    for begin in range(0, whole, width):
-        at = first + begin - base
-        before, group = path[at - k : at - k + width], group_costs[0, begin : begin + width]
-        for i in range(width):
-            least[i] = before[i] + group[i]
-            best[i] = k
-        for size in range(k + 1, 2 * k):
-            before = path[at - size : at - size + width]
-            group = group_costs[size - k, begin : begin + width]
-            for i in range(width):
-                total = before[i] + group[i]
-                less = total * tie < least[i]
-                best[i] = size if less else best[i]
-                least[i] = total if less else least[i]
-        for i in range(width):
-            path[at + i] = least[i]
-            sizes[first + begin + i] = best[i]
-    return whole
