@@ -66,7 +66,7 @@ def fill_sequence(records, k, integer, sizes, tail):
                         _centre(sums[a], group, float(size))
         oldest = max(base, first - 2 * k + 1)
         path, base = make_room(path, base, oldest, first, first + ends)
-        rebase(path, oldest - base, first - base)
+        rebase(path[oldest - base : first - base])
         tie = 1.0 if integer else _TIE
         _choose(group_costs, k, first, ends, tie, False, sizes, path, base)
         if _is_dear(path[first + ends - 1 - base], group_costs[k - 1], 2 * k - 1 - first, ends):
@@ -127,7 +127,7 @@ def _choose(group_costs, k, first, ends, tie, careful, sizes, path, base):
         end = np.uint64(first) + i
         at = end - np.uint64(base)
         if careful:
-            rebase(path, max(0, np.int64(at) - 2 * k + 1), np.int64(at))
+            rebase(path[max(0, np.int64(at) - 2 * k + 1) : np.int64(at)])
         least = path[at - least_size] + group_costs[0, i]
         best = least_size
         for size in range(least_size + np.uint64(1), min(2 * least_size, end + np.uint64(1))):

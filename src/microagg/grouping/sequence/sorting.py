@@ -15,7 +15,7 @@ from microagg.kernels.memory import roomy
 from microagg.kernels.threads import run_all, run_blocks
 
 _SIGN = np.uint64(1 << 63)
-_MOST_BLOCKS = 16
+_MOST_BLOCKS = 8
 _MOST_BUCKETS = 256
 _MOST_SLOT_BITS = 16
 # Larger buckets leave too few of 32 bits for the keys.
@@ -35,7 +35,7 @@ def sort_stably(
         return np.arange(n, dtype=np.int32), x.copy()
     raw, floating = x.view(np.uint64), x.dtype.kind == "f"
     least, most = (int(_key(end.view(np.uint64), floating)) for end in (x.min(), x.max()))
-    slot_bits = min(_MOST_SLOT_BITS, max(1, n.bit_length() - 6))
+    slot_bits = min(_MOST_SLOT_BITS, max(1, n.bit_length() - 5))
     shift = max(0, (most - least).bit_length() - slot_bits)
     scale = floating, np.uint64(least), np.uint64(shift)
     block = max(block, -(-n // _MOST_BLOCKS))
