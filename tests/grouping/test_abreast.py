@@ -3,29 +3,41 @@
 import numpy as np
 import pytest
 
-from microagg.grouping.sequence.abreast import ABREAST, choose_abreast
+from microagg.grouping.sequence.abreast import ABREAST, group_abreast
 from microagg.kernels.compiling import kernel
 
 
 @kernel
-def _compiled(path, at, group_costs, column, k, tie, sizes, end):
-    choose_abreast(path, at, group_costs, column, k, tie, sizes, end)
+def _compiled(records, first, ends, k, integer, tie, weights, sums, path, at, sizes, longest):
+    group_abreast(records, first, ends, k, integer, tie, weights, sums, path, at, sizes, longest)
 
 
-@pytest.mark.parametrize("k", [4, 5, 8, 13])
-@pytest.mark.parametrize("tie", [1.0, 1.0 - 2.0**-50])
-def test_what_is_compiled_chooses_as_python_does(k, tie):
+@pytest.mark.parametrize("k", [4, 5, 13])
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("attributes", [1, 3])
+def test_what_is_compiled_does_as_python_does(k, integer, attributes):
     rng = np.random.default_rng(k)
+    tie = 1.0 if integer else 1.0 - 2.0**-50
+    weights = np.zeros((2, 2 * k))
+    weights[0, 1:] = 1.0 / np.arange(1.0, 2 * k)
+    weights[1, 1:] = np.arange(2 * k - 1) / np.arange(1.0, 2 * k)
     for most in (2, 9, 10**6):
-        path = rng.integers(0, most, 2 * k + 9).astype(float)
-        path[:3] = np.inf
-        group_costs = rng.integers(0, most, (k, 11)) * (1.0 + 2.0**-51)
-        found = []
-        for choose in (choose_abreast, _compiled):
-            costs, sizes = path.copy(), np.zeros(12, np.int32)
-            choose(costs, 2 * k + 2, group_costs, 6, k, tie, sizes, 7)
-            found.append((costs, sizes))
-        assert np.array_equal(found[0][0], found[1][0])
-        assert np.array_equal(found[0][1], found[1][1])
-        assert (found[1][1][7 : 7 + ABREAST] >= k).all()
-        assert not found[1][1][:7].any()
+        lines = [np.sort(rng.integers(0, most, (attributes, 4 * k + 9)), axis=1)]
+        lines.append(lines[0][:, ::-1])
+        for line in lines[:1] if most == 9 else lines:
+            records = np.ascontiguousarray(line).astype(np.uint64 if most == 9 else np.float64)
+            path = np.full(4 * k, np.inf)
+            path[3 : 2 * k] = rng.integers(0, most, 2 * k - 3)
+            found = []
+            for group in (group_abreast, _compiled):
+                costs, sizes, longest = path.copy(), np.zeros(5 * k, np.int32), np.zeros(9)
+                sums = np.empty(attributes * ABREAST)
+                end, at = 2 * k + 3, 2 * k
+                ends = 2 * ABREAST
+                group(
+                    records, end, ends, k, integer, tie, weights, sums, costs, at, sizes, longest
+                )  # fmt: skip
+                found.append((costs, sizes, longest))
+            for plain, compiled in zip(*found, strict=True):
+                assert np.array_equal(plain, compiled)
+            assert (found[1][1][end : end + ends] >= k).all()

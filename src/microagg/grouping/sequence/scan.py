@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from microagg.grouping.sequence.abreast import ABREAST, choose_abreast
+from microagg.grouping.sequence.abreast import ABREAST, group_abreast
 from microagg.grouping.sequence.costs import integer_gain, make_room, rebase
 from microagg.kernels.compiling import inner, kernel
 
@@ -44,35 +44,66 @@ def fill_sequence(records, k, integer, sizes, tail):
     sums = np.empty((attributes, _CHUNK))
     scatter = np.empty(_CHUNK)
     group_costs = np.empty((k, _CHUNK))
+    weights = np.zeros((2, 2 * k))
+    for size in range(1, 2 * k):
+        weights[0, size] = 1.0 / size
+        weights[1, size] = (size - 1.0) / size
+    side_by_side = np.empty(attributes * ABREAST)
+    tie = 1.0 if integer else _TIE
     for first in range(k, n + 1, _CHUNK):
         ends = min(_CHUNK, n + 1 - first)
-        for i in range(_CHUNK):
-            scatter[i] = 0.0
-        for a in range(attributes):
-            for i in range(_CHUNK):
-                sums[a, i] = 0.0
-        for size in range(2, 2 * k):
-            skip = max(0, size - first)
-            if skip >= ends:
-                break
-            for a in range(attributes):
-                _grow(records[a], first, size, skip, ends, integer, sums[a], scatter)
-            if size >= k:
-                group = group_costs[size - k]
-                for i in range(ends):
-                    group[i] = scatter[i]
-                if integer:
-                    for a in range(attributes):
-                        _centre(sums[a], group, float(size))
         oldest = max(base, first - 2 * k + 1)
         path, base = make_room(path, base, oldest, first, first + ends)
         rebase(path[oldest - base : first - base])
-        tie = 1.0 if integer else _TIE
-        _choose(group_costs, k, first, ends, tie, False, sizes, path, base)
+        abreast = k >= ABREAST and first >= 2 * k and ends % ABREAST == 0
+        if abreast:
+            at, longest = first - base, group_costs[k - 1]
+            group_abreast(
+                records,
+                first,
+                ends,
+                k,
+                integer,
+                tie,
+                weights,
+                side_by_side,
+                path,
+                at,
+                sizes,
+                longest,
+            )
+        else:
+            _grow_all(records, first, k, ends, integer, sums, scatter, group_costs)
+            _choose(group_costs, k, first, ends, tie, False, sizes, path, base)
         if _is_dear(path[first + ends - 1 - base], group_costs[k - 1], 2 * k - 1 - first, ends):
+            if abreast:
+                _grow_all(records, first, k, ends, integer, sums, scatter, group_costs)
             _choose(group_costs, k, first, ends, tie, True, sizes, path, base)
     for i in range(tail.size):
         tail[i] = path[n + 1 - tail.size + i - base]
+
+
+@inner
+def _grow_all(records, first, k, ends, integer, sums, scatter, group_costs):
+    """What the groups of every size cost that end with one of so many records."""
+    for i in range(_CHUNK):
+        scatter[i] = 0.0
+    for a in range(len(records)):
+        for i in range(_CHUNK):
+            sums[a, i] = 0.0
+    for size in range(2, 2 * k):
+        skip = max(0, size - first)
+        if skip >= ends:
+            break
+        for a in range(len(records)):
+            _grow(records[a], first, size, skip, ends, integer, sums[a], scatter)
+        if size >= k:
+            group = group_costs[size - k]
+            for i in range(ends):
+                group[i] = scatter[i]
+            if integer:
+                for a in range(len(records)):
+                    _centre(sums[a], group, float(size))
 
 
 @kernel
@@ -118,12 +149,7 @@ def _is_dear(path, group_costs, first, ends):
 def _choose(group_costs, k, first, ends, tie, careful, sizes, path, base):
     """The best size for each end; `careful` makes path costs relative anew before each."""
     least_size = np.uint64(k)
-    begin = 0
-    if k >= ABREAST and first >= 2 * k and not careful:
-        begin = ends - ends % ABREAST
-        for i in range(0, begin, ABREAST):
-            choose_abreast(path, first + i - base, group_costs, i, k, tie, sizes, first + i)
-    for i in range(np.uint64(begin), np.uint64(ends)):
+    for i in range(np.uint64(ends)):
         end = np.uint64(first) + i
         at = end - np.uint64(base)
         if careful:
