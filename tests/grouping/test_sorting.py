@@ -33,12 +33,23 @@ def check(x, **limits):
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("name", LINES)
 def test_the_stable_order(name, parallel):
-    check(LINES[name], two_way_from=2 if parallel else 10**9)
+    check(LINES[name], **({"block": 200, "bucket": 16} if parallel else {}))
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=50))
-def test_any_floats(values):
-    check(np.array(values))
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=50),
+    st.integers(1, 20),
+)
+def test_any_floats(values, bucket):
+    check(np.array(values), block=7, bucket=bucket)
+
+
+def test_crowds_beside_an_outlier_are_dealt_out_again():
+    """A hundred thousand values that the first leading bits do not tell apart."""
+    crowd = 1.0 + 1e-9 * rng.normal(size=100_000)
+    check(np.r_[-1e300, crowd, crowd[::7]])
+    check(np.r_[0, rng.integers(2**63, 2**63 + 3000, 100_000, dtype=np.uint64)])
+    check(np.where(rng.random(200_000) < 0.5, -0.0, 1.0))
 
 
 def test_dropped_bits_are_settled(monkeypatch):

@@ -128,6 +128,17 @@ def test_of_several_failures_that_of_the_first_job_comes_out(threads):
         run_each([late, early])
 
 
+def test_a_helper_that_gets_no_core_is_not_waited_for(threads, monkeypatch):
+    threads(2)
+    late = []
+    monkeypatch.setattr("_thread.start_new_thread", lambda work, _: late.append(work))
+    done = []
+    run_each([lambda number=number: done.append(number) for number in range(5)])
+    assert done == [0, 1, 2, 3, 4]
+    late[0]()
+    assert done == [0, 1, 2, 3, 4]
+
+
 def test_nothing_is_nothing():
     run_all(None, np.zeros(3, np.int64), silent)
 

@@ -40,8 +40,9 @@ def as_numbers(values: ArrayLike, name: str, dimensions: tuple[int, ...]) -> NDA
         )
     with np.errstate(over="ignore"):
         array = np.asarray(array, dtype=np.float64)
-    bad = array.size - int(np.isfinite(array).sum())
-    if bad:
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = array.size - int(finite.sum())
         raise InputError(
             f"{name} must hold finite numbers, but {bad} of {array.size} are missing (NaN) or "
             "infinite; drop or fill them first"

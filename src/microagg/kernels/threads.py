@@ -4,6 +4,7 @@ Work is dealt out in jobs that follow from the work alone, and no job touches th
 so the result is the same whatever the number of threads.
 """
 
+import _thread
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -79,17 +80,34 @@ def run_each(jobs: Sequence[Callable[[], None]], at_once: int | None = None) -> 
                     failures[number] = failure
                     waiting.clear()
 
-    helpers = [threading.Thread(target=work) for _ in range(workers - 1)]
+    helping: list[None] = []
+    left = threading.Condition()
+
+    def help_out() -> None:
+        with left:
+            if not waiting:
+                return
+            helping.append(None)
+        try:
+            work()
+        finally:
+            with left:
+                helping.pop()
+                left.notify()
+
+    def wait() -> None:
+        with left:
+            left.wait_for(lambda: not helping)
+
     try:
-        for helper in helpers:
-            helper.start()
+        for _ in range(workers - 1):
+            # A helper that waits for a busy core is not waited for, neither here nor at the end.
+            _thread.start_new_thread(help_out, ())
         work()
-        for helper in helpers:
-            helper.join()
+        wait()
     except BaseException:
         waiting.clear()
-        for helper in helpers:
-            helper.join()
+        wait()
         raise
     if failures:
         raise failures[min(failures)]

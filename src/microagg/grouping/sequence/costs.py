@@ -24,13 +24,13 @@ def integer_gain(total, size, inverse_size):
     return centre * (2.0 * total - size * centre)
 
 
-@inner
-def rebase(costs, first, last):
+@inner(fastmath={"nnan", "nsz"})
+def rebase(costs):
     """Make costs relative to their least, for only differences matter and small ones must live."""
     least = math.inf
-    for i in range(first, last):
+    for i in range(costs.size):
         least = min(least, costs[i])
-    for i in range(first, last):
+    for i in range(costs.size):
         costs[i] -= least
 
 

@@ -36,7 +36,7 @@ def fill_absolute(values, k):
     for anchor in range(k, n + 1, k):
         rows = min(2 * k - 1, anchor)
         columns = min(k, n + 1 - anchor)
-        rebase(path, anchor - rows, anchor)
+        rebase(path[anchor - rows : anchor])
         pivot = values[anchor - 1]
         for size in range(1, rows + 1):
             left[size] = left[size - 1] + np.float64(pivot - values[anchor - size])

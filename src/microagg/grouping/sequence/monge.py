@@ -58,7 +58,7 @@ def fill_sorted(values, k, size_cost, integer, sizes, tail):
                 work[1, size] = 1.0 / size
         oldest = max(base, min(first, anchor - 2 * k + 1))
         path, base = make_room(path, base, oldest, anchor, anchor + columns)
-        rebase(path, oldest - base, anchor - base)
+        rebase(path[oldest - base : anchor - base])
         _fill_block(
             values, k, size_cost, integer, anchor, rows, columns, work, best, sizes, path, base
         )

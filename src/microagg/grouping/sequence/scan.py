@@ -15,13 +15,11 @@ import math
 
 import numpy as np
 
+from microagg.grouping.sequence.abreast import ABREAST, group_abreast
 from microagg.grouping.sequence.costs import integer_gain, make_room, rebase
 from microagg.kernels.compiling import inner, kernel
 
 _CHUNK = 256
-# Measured: for fewer sizes, vectors of ends are not worth their loops.
-_SIDE_BY_SIDE_FROM_K = 8
-_LANES = 4
 # Costs this close are equal but for rounding. Of equals the longest group is taken, as the papers'
 # loops do: where means are rounded afterwards, even this shows in the last digit of their tables.
 _TIE = 1.0 - 2.0**-50
@@ -51,6 +49,12 @@ def fill_sequence(records, order, k, integer, sizes, tail):
     sums = np.empty((attributes, _CHUNK))
     scatter = np.empty(_CHUNK)
     group_costs = np.empty((k, _CHUNK))
+    weights = np.zeros((2, 2 * k))
+    for size in range(1, 2 * k):
+        weights[0, size] = 1.0 / size
+        weights[1, size] = (size - 1.0) / size
+    side_by_side = np.empty(attributes * ABREAST)
+    tie = 1.0 if integer else _TIE
     for first in range(k, n + 1, _CHUNK):
         ends = min(_CHUNK, n + 1 - first)
         lines, begin = records, 0
@@ -58,30 +62,22 @@ def fill_sequence(records, order, k, integer, sizes, tail):
             begin = max(0, first - 2 * k + 1)
             _gather(records, order, begin, first - 1 + ends, window)
             lines = window
-        for i in range(_CHUNK):
-            scatter[i] = 0.0
-        for a in range(attributes):
-            for i in range(_CHUNK):
-                sums[a, i] = 0.0
-        for size in range(2, 2 * k):
-            skip = max(0, size - first)
-            if skip >= ends:
-                break
-            for a in range(attributes):
-                _grow(lines[a], first - begin, size, skip, ends, integer, sums[a], scatter)
-            if size >= k:
-                group = group_costs[size - k]
-                for i in range(ends):
-                    group[i] = scatter[i]
-                if integer:
-                    for a in range(attributes):
-                        _centre(sums[a], group, float(size))
+        here = first - begin
         oldest = max(base, first - 2 * k + 1)
         path, base = make_room(path, base, oldest, first, first + ends)
-        rebase(path, oldest - base, first - base)
-        tie = 1.0 if integer else _TIE
-        _choose(group_costs, k, first, ends, tie, False, sizes, path, base)
+        rebase(path[oldest - base : first - base])
+        abreast = k >= ABREAST and first >= 2 * k and ends % ABREAST == 0
+        if abreast:
+            at, longest, found = first - base, group_costs[k - 1], sizes[begin:]
+            group_abreast(
+                lines, here, ends, k, integer, tie, weights, side_by_side, path, at, found, longest
+            )
+        else:
+            _grow_all(lines, here, k, ends, integer, sums, scatter, group_costs)
+            _choose(group_costs, k, first, ends, tie, False, sizes, path, base)
         if _is_dear(path[first + ends - 1 - base], group_costs[k - 1], 2 * k - 1 - first, ends):
+            if abreast:
+                _grow_all(lines, here, k, ends, integer, sums, scatter, group_costs)
             _choose(group_costs, k, first, ends, tie, True, sizes, path, base)
     for i in range(tail.size):
         tail[i] = path[n + 1 - tail.size + i - base]
@@ -94,6 +90,29 @@ def _gather(records, order, begin, end, window):
         row = order[i]
         for a in range(records.shape[1]):
             window[a, i - begin] = records[row, a]
+
+
+@inner
+def _grow_all(records, first, k, ends, integer, sums, scatter, group_costs):
+    """What the groups of every size cost that end with one of so many records."""
+    for i in range(_CHUNK):
+        scatter[i] = 0.0
+    for a in range(len(records)):
+        for i in range(_CHUNK):
+            sums[a, i] = 0.0
+    for size in range(2, 2 * k):
+        skip = max(0, size - first)
+        if skip >= ends:
+            break
+        for a in range(len(records)):
+            _grow(records[a], first, size, skip, ends, integer, sums[a], scatter)
+        if size >= k:
+            group = group_costs[size - k]
+            for i in range(ends):
+                group[i] = scatter[i]
+            if integer:
+                for a in range(len(records)):
+                    _centre(sums[a], group, float(size))
 
 
 @kernel
@@ -139,14 +158,11 @@ def _is_dear(path, group_costs, first, ends):
 def _choose(group_costs, k, first, ends, tie, careful, sizes, path, base):
     """The best size for each end; `careful` makes path costs relative anew before each."""
     least_size = np.uint64(k)
-    begin = 0
-    if k >= _SIDE_BY_SIDE_FROM_K and first >= 2 * k and not careful:
-        begin = _choose_side_by_side(group_costs, k, first, ends, tie, sizes, path, base)
-    for i in range(np.uint64(begin), np.uint64(ends)):
+    for i in range(np.uint64(ends)):
         end = np.uint64(first) + i
         at = end - np.uint64(base)
         if careful:
-            rebase(path, max(0, np.int64(at) - 2 * k + 1), np.int64(at))
+            rebase(path[max(0, np.int64(at) - 2 * k + 1) : np.int64(at)])
         least = path[at - least_size] + group_costs[0, i]
         best = least_size
         for size in range(least_size + np.uint64(1), min(2 * least_size, end + np.uint64(1))):
@@ -156,29 +172,3 @@ def _choose(group_costs, k, first, ends, tie, careful, sizes, path, base):
             least = total if less else least
         path[at] = least
         sizes[end] = best
-
-
-@inner
-def _choose_side_by_side(group_costs, k, first, ends, tie, sizes, path, base):
-    """The same for several ends at once, for none of k neighbours needs another; how many ends."""
-    width = k - k % _LANES
-    least, best = np.empty(width), np.empty(width, np.int64)
-    whole = ends - ends % width
-    for begin in range(0, whole, width):
-        at = first + begin - base
-        before, group = path[at - k : at - k + width], group_costs[0, begin : begin + width]
-        for i in range(width):
-            least[i] = before[i] + group[i]
-            best[i] = k
-        for size in range(k + 1, 2 * k):
-            before = path[at - size : at - size + width]
-            group = group_costs[size - k, begin : begin + width]
-            for i in range(width):
-                total = before[i] + group[i]
-                less = total * tie < least[i]
-                best[i] = size if less else best[i]
-                least[i] = total if less else least[i]
-        for i in range(width):
-            path[at + i] = least[i]
-            sizes[first + begin + i] = best[i]
-    return whole
