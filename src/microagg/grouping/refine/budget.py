@@ -11,8 +11,9 @@ import time
 # The temperature falls geometrically, by this factor, by less where steps are few: the coldest of
 # them would find little. The last steps are made without any.
 _FALL, _FALL_OF_FEW = 100.0, 10.0
-# It starts from 1 if there are so many steps a record, and never below this.
-_HOT_FROM = 60
+# Fewer steps a record are few. It starts from 1 if there are half as many, and never below this.
+_FEW = 60
+_HOT_FROM = 30
 _LOWEST_HEAT = 0.3
 _QUENCHED = 0.05
 # So many stages, unless they became too short to be worth dividing the groups anew; and of few
@@ -35,7 +36,7 @@ _LOCAL_HEAT = 0.5
 # no more than so many a record for each there is, for few records are soon at their best.
 # A core makes five to ten million steps a second.
 EFFORTS = {
-    "brief": (50, 0, 50, 25),
+    "brief": (50, 200_000, 30, 25),
     "quick": (1_000, 2_000_000, 60, 25),
     "balanced": (10_000, 16_000_000, 100, 25),
     "best": (200_000, 400_000_000, 1_000, 250),
@@ -137,7 +138,7 @@ class Budget:
         return total >= _TWO_PARTS_FROM * self._n
 
     def _is_short(self, total: int) -> bool:
-        return total < _HOT_FROM * self._n
+        return total < _FEW * self._n
 
     def _heat(self, share: float, total: int) -> float:
         """The first part's temperature after a share of so many steps in all."""
