@@ -36,12 +36,14 @@ LANES = 4
 
 
 class Care(NamedTuple):
-    """How many ways are looked at before a step is tried. Where steps are few, many: each is worth
-    more. Where there are many, they would freeze too soon."""
+    """How a step is chosen. Where steps are few, among many: each is worth more. Where there are
+    many, that would freeze too soon."""
 
     partners: int  # a swap is the best one with so many in a group
     neighbours: int = 1  # of so many drawn, the one whose group is centred nearest
     passed: int = 4  # of 16 steps that are not relocations, so many pass on
+    # Centres farther than so many times the own one, and the temperature, in squares, mostly fail.
+    reach: float = math.inf
 
 
 class _Region(NamedTuple):
@@ -69,7 +71,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, care, a
     are brought up to date. `hot` and `cold` are shares of `scales`.
     """
     points, near, scales = field.points, field.near, field.scales
-    partners, neighbours, passed = care
+    partners, neighbours, passed, reach = care
     m = last - first
     width = points.shape[1]
     slots = sizes.size
@@ -166,10 +168,10 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, care, a
         if one == other:
             continue
         at_other = other * width
+        own_square = apart(own, at_x, centres, at_one, width)
         size, other_size = counts[one], counts[other]
         if size > k and other_size < largest and (more >> np.uint64(28)) < np.uint64(8):
-            cost = square * (other_size / (other_size + 1.0))
-            cost -= apart(own, at_x, centres, at_one, width) * (size / (size - 1.0))
+            cost = square * (other_size / (other_size + 1.0)) - own_square * (size / (size - 1.0))
             if cost < limit * roots[x] * roots[y]:
                 seat_x, mover = seat[x], members[one, size - 1]
                 members[one, seat_x] = mover
@@ -184,6 +186,8 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, care, a
                     value = own[at_x + a]
                     centres[at_one + a] += (centres[at_one + a] - value) * share
                     centres[at_other + a] += (value - centres[at_other + a]) * other_share
+            continue
+        if square > (reach + temperature) * own_square:
             continue
         state = stir(state)
         if other_size < largest and (more >> np.uint64(28)) < np.uint64(passed):

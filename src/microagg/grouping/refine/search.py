@@ -45,10 +45,11 @@ _REGION = 98_304
 _GROUPS_A_REGION = 16
 # Records that a thread prepares at a time.
 _ROWS_AT_ONCE = 1 << 14
-# With how much care steps are chosen, where there are fewer than so many a record.
-_CARE = ((200, Care(8, 4, 1)), (4000, Care(8)))
-# The same by categories.
-_CARE_IF_MIXED = ((100, Care(8)),)
+# With how much care steps are chosen: where they are aimed, and where there are fewer than so many
+# a record; by categories likewise.
+_AIMED = Care(8, 4, 1, 1.5)
+_CAREFUL = Care(8)
+_MANY_STEPS, _MANY_STEPS_IF_MIXED = 4000, 100
 
 Seen = Callable[[NDArray[np.integer], NDArray[np.integer]], None]
 
@@ -130,15 +131,15 @@ def seek(
     warm: the groups have been annealed before.
     """
     n = len(work.records)
+    whole = Budget(n, steps, seconds, warm, can_aim=work.mixed is None)
     if work.mixed is not None:
-        work.run(rng, Budget(n, steps, seconds, warm), advance, seen)
+        work.run(rng, whole, advance, seen)
         return
-    whole = Budget(n, steps, seconds, warm)
     if not worth_redoing(work, steps, seconds):
         work.run(rng, whole, advance, seen)
         return
     most = None if steps is None else int((1.0 - REDONE) * steps)
-    first = Budget(n, most, (1.0 - REDONE) * seconds, warm)
+    first = Budget(n, most, (1.0 - REDONE) * seconds, warm, can_aim=True)
     work.run(rng, first, lambda done: advance((1.0 - REDONE) * done), seen)
     left = redo_heaviest(
         work,
@@ -340,8 +341,8 @@ def _stage(annealing, field, groups, k, rng, budget, local):
         sizes[slot : slot + region.size] = groups.sizes[region]
     seeds = rng.integers(1, 2**63, len(regions))
     steps, hot, cold = budget.stage(len(regions), local)
-    cares = _CARE if annealing is anneal else _CARE_IF_MIXED
-    care = next((care for most, care in cares if budget.each() < most), Care(1))
+    many = _MANY_STEPS if annealing is anneal else _MANY_STEPS_IF_MIXED
+    care = _AIMED if budget.aims() else _CAREFUL if budget.each() < many else Care(1)
     allowed = draws()
 
     def work(r: int) -> None:
