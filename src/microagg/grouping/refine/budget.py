@@ -18,8 +18,8 @@ _FEW_IF_AIMED = 30
 _LOWEST_HEAT = 0.3
 _QUENCHED = 0.05
 # So many stages, unless they became too short to be worth dividing the groups anew; and of few
-# steps at least so many stages, unless these became shorter still.
-_STAGES, _FEWEST_STAGES = 100, 8
+# steps at least so many stages, unless these became shorter still. Aimed steps have so many.
+_STAGES, _FEWEST_STAGES, _STAGES_IF_AIMED = 100, 8, 6
 _STEPS_A_RECORD, _FEWEST_STEPS_A_RECORD = 30, 5
 # A region is not annealed for longer at a time: it cannot be interrupted.
 _STEPS_A_CALL = 1 << 20
@@ -42,7 +42,7 @@ _AIMED_FROM = 10_000
 # no more than so many a record for each there is, for few records are soon at their best.
 # A core makes five to ten million steps a second.
 EFFORTS = {
-    "brief": (50, 150_000, 35, 25),
+    "brief": (50, 130_000, 37, 25),
     "quick": (1_000, 2_000_000, 60, 25),
     "balanced": (10_000, 16_000_000, 100, 25),
     "best": (200_000, 400_000_000, 1_000, 250),
@@ -127,6 +127,8 @@ class Budget:
             steps = _STEPS_A_RECORD_LOCALLY * self._n
         else:
             few = max(total // _FEWEST_STAGES, min(_FEWEST_STEPS_A_RECORD * self._n, total // 4))
+            if self.aims():
+                few = -(-total // _STAGES_IF_AIMED)
             steps = max(total // _STAGES, min(_STEPS_A_RECORD * self._n, few))
         steps = max(1, min(steps, _STEPS_A_CALL * regions))
         if self._steps is not None:
