@@ -246,7 +246,7 @@ def test_few_steps_never_raise_the_loss_and_the_last_stage_counts():
 def test_few_steps_for_many_records_are_aimed_and_find_more(monkeypatch):
     n, k = 12_000, 5
     records = make("generic", n, 8, 1)
-    start = start_of(n, k, np.random.default_rng(1))
+    start = mdav(records, k)
 
     def loss():
         found = search(records, *start, k, np.random.default_rng(1), steps=35 * n)
@@ -255,7 +255,7 @@ def test_few_steps_for_many_records_are_aimed_and_find_more(monkeypatch):
 
     aimed = loss()
     monkeypatch.setattr(module, "_AIMED", module._CAREFUL)
-    assert aimed < 0.97 * loss()
+    assert aimed < 0.98 * loss()
 
 
 def test_what_is_aimed():
