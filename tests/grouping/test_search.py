@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import microagg
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.refine import search as module
-from microagg.grouping.refine.budget import EFFORTS, afforded
+from microagg.grouping.refine.budget import EFFORTS, Budget, afforded
 from microagg.grouping.refine.combining import combine
 from microagg.grouping.refine.search import search
 from tests.grouping.test_decompose import start_of
@@ -241,6 +241,34 @@ def test_few_steps_never_raise_the_loss_and_the_last_stage_counts():
         check(*found, 4_000, 4)
         assert total_sse(records, groups_of(*found)) <= start * (1 + 1e-9)
     assert total_sse(records, groups_of(*found)) < 0.95 * start
+
+
+def test_few_steps_for_many_records_are_aimed_and_find_more(monkeypatch):
+    n, k = 12_000, 5
+    records = make("generic", n, 8, 1)
+    start = mdav(records, k)
+
+    def loss():
+        found = search(records, *start, k, np.random.default_rng(1), steps=35 * n)
+        check(*found, n, k)
+        return total_sse(records, groups_of(*found))
+
+    aimed = loss()
+    monkeypatch.setattr(module, "_AIMED", module._CAREFUL)
+    assert aimed < 0.98 * loss()
+
+
+def test_what_is_aimed():
+    assert Budget(12_000, 35 * 12_000, can_aim=True).aims()
+    assert not Budget(12_000, 35 * 12_000).aims()
+    assert not Budget(12_000, 500 * 12_000, can_aim=True).aims()
+    assert not Budget(10_000, 35 * 10_000, can_aim=True).aims()
+    budget, steps = Budget(12_000, 35 * 12_000, can_aim=True), []
+    while not budget.spent():
+        steps.append(budget.stage(1, local=False)[0])
+        budget.take(steps[-1])
+    assert sum(steps) == 35 * 12_000
+    assert len(steps) == 6
 
 
 def test_steps_of_efforts():

@@ -42,6 +42,26 @@ def test_lists_are_those_of_a_tree_but_for_ties(kind, n, count, d, seed):
             assert sum((records[other] - records[row]) ** 2) == square
 
 
+@pytest.mark.parametrize("exponent", [-1070, -600, -150, 150, 450])
+@pytest.mark.parametrize("kind", ["plain", "grid"])
+def test_lists_are_exact_in_any_units(kind, exponent):
+    records = points(np.random.default_rng(3), kind, 300, 3) * 2.0**exponent
+    members = np.arange(300, dtype=np.int32)
+    with np.errstate(over="ignore"):
+        _, _, squares = nearest_lists(records, members, 7, 10**6)
+    in_tree, _, found = nearest_lists(records, members, 7, 10**6, few=0)
+    assert squares.tobytes() == found[np.argsort(in_tree)].tobytes()
+
+
+def test_lists_tell_apart_what_single_precision_cannot():
+    rng = np.random.default_rng(4)
+    records = np.repeat(rng.normal(size=(20, 3)), 20, axis=0) + 1e-12 * rng.normal(size=(400, 3))
+    members = np.arange(400, dtype=np.int32)
+    _, _, squares = nearest_lists(records, members, 9, 10**6)
+    in_tree, _, found = nearest_lists(records, members, 9, 10**6, few=0)
+    assert squares.tobytes() == found[np.argsort(in_tree)].tobytes()
+
+
 def test_whoever_waits_is_told():
     shares = []
     records = np.random.default_rng(0).normal(size=(1500, 2))

@@ -24,3 +24,15 @@ def least_sse(records, k):
         total_sse(records, [np.array(group) for group in groups])
         for groups in partitions(list(range(len(records))), k)
     )
+
+
+def closer_list(points, lists, squares, row, asked):
+    """Numbers and squared distances of the nearest of those listed for a point, and of the first
+    `asked` that are listed for the first `asked` of them."""
+    known = dict(zip(lists[row].tolist(), squares[row].tolist(), strict=True))
+    for near in lists[row, :asked].tolist():
+        for other in lists[near, :asked].tolist():
+            if other != row and other not in known:
+                known[other] = float(((points[row] - points[other]) ** 2).sum())
+    found = sorted(known.items(), key=lambda pair: pair[1])[: lists.shape[1]]
+    return [other for other, _ in found], [square for _, square in found]

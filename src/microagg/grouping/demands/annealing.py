@@ -32,7 +32,7 @@ from microagg.grouping.demands.floor import (
     trade,
 )
 from microagg.grouping.demands.judging import judge
-from microagg.grouping.refine.annealing import stir
+from microagg.grouping.refine.drawing import stir
 from microagg.kernels.compiling import inner, kernel
 from microagg.kernels.group_passes import scatter_of
 

@@ -19,8 +19,8 @@ from microagg.grouping.demands.book import Book
 from microagg.grouping.demands.floor import lay
 from microagg.grouping.demands.mending import mend, merge_short
 from microagg.grouping.method import Mixed
-from microagg.grouping.refine.annealing import draws
 from microagg.grouping.refine.combining import combine
+from microagg.grouping.refine.drawing import draws
 from microagg.grouping.refine.mixed import MixedField, combine_mixed
 from microagg.grouping.refine.regions import cut_regions
 from microagg.kernels.group_passes import group_scatter

@@ -18,12 +18,12 @@ the other two O(k d q) for q neighbours.
 """
 
 import math
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from microagg.grouping.refine.drawing import draw_lots, stir
 from microagg.kernels.compiling import inner, kernel
 
 # A call passes over its records so many times, and cools down from pass to pass; it draws from a
@@ -33,18 +33,17 @@ STEPS_A_PASS = 8
 WINDOW = 1024
 # Attributes come in fours: their sums are kept in four parts, which makes vector instructions.
 LANES = 4
-# A record's chance to be drawn is at most so many times above that of another.
-_LOTS = 32.0
 
 
-@cache
-def draws(size: int = 4096) -> NDArray[np.float64]:
-    """The values of -log(u) for evenly spread u, shuffled: what a move may cost at temperature 1.
+class Care(NamedTuple):
+    """How a step is chosen. Where steps are few, among many: each is worth more. Where there are
+    many, that would freeze too soon."""
 
-    Rounded to multiples of 2^-16, so that every machine's logarithm gives the same.
-    """
-    spread = -np.log((np.arange(size) + 0.5) / size)
-    return np.random.default_rng(0).permutation(np.round(spread * 65536.0) / 65536.0)
+    partners: int  # a swap is the best one with so many in a group
+    neighbours: int = 1  # of so many drawn, the one whose group is centred nearest
+    passed: int = 4  # of 16 steps that are not relocations, so many pass on
+    # Centres farther than so many times the own one, and the temperature, in squares, mostly fail.
+    reach: float = math.inf
 
 
 class _Region(NamedTuple):
@@ -64,15 +63,15 @@ class _Region(NamedTuple):
 
 
 @kernel
-def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partners, allowed, seed):
+def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, care, allowed, seed):
     """Anneal the groups that stand at order[first:last], with so many steps.
 
     `sizes` are the sizes of these groups, as many entries as there can be groups, zeros for those
     there are not; `place` is the inverse of `order` when the stage began. Both `order` and `sizes`
-    are brought up to date. `hot` and `cold` are shares of `scales`; a swap is the best one with so
-    many `partners` in a group.
+    are brought up to date. `hot` and `cold` are shares of `scales`.
     """
     points, near, scales = field.points, field.near, field.scales
+    partners, neighbours, passed, reach = care
     m = last - first
     width = points.shape[1]
     slots = sizes.size
@@ -142,7 +141,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
         begin += stride
         more = state >> np.uint64(32)
         limit = temperature * allowed[np.int64((more >> np.uint64(16)) & np.uint64(4095))]
-        one = group[x]
+        one = np.int64(group[x])
         if step % pause == 0:
             limit *= heat[x]
             if (more & np.uint64(1)) == 0:
@@ -152,17 +151,27 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
                 free[vacant] = one
                 vacant += 1
             continue
-        # Nearer neighbours more often: the square of a random share.
-        pick = (((more & half) * (more & half)) >> np.uint64(16)) * np.uint64(listed[x])
-        y = lists[x, np.int64(pick >> np.uint64(16))]
-        other = group[y]
+        at_x, at_one = x * width, one * width
+        y, other, square = x, one, math.inf
+        for draw in range(neighbours):
+            if draw > 0:
+                state = stir(state)
+                more = state >> np.uint64(32)
+            # Nearer neighbours more often: the square of a random share.
+            pick = (((more & half) * (more & half)) >> np.uint64(16)) * np.uint64(listed[x])
+            drawn = np.int64(lists[x, np.int64(pick >> np.uint64(16))])
+            slot = np.int64(group[drawn])
+            if slot != one and slot != other:
+                away = apart(own, at_x, centres, slot * width, width)
+                if away < square:
+                    y, other, square = drawn, slot, away
         if one == other:
             continue
+        at_other = other * width
+        own_square = apart(own, at_x, centres, at_one, width)
         size, other_size = counts[one], counts[other]
-        at_x, at_one, at_other = x * width, one * width, other * width
         if size > k and other_size < largest and (more >> np.uint64(28)) < np.uint64(8):
-            cost = _apart(own, at_x, centres, at_other, width) * (other_size / (other_size + 1.0))
-            cost -= _apart(own, at_x, centres, at_one, width) * (size / (size - 1.0))
+            cost = square * (other_size / (other_size + 1.0)) - own_square * (size / (size - 1.0))
             if cost < limit * roots[x] * roots[y]:
                 seat_x, mover = seat[x], members[one, size - 1]
                 members[one, seat_x] = mover
@@ -178,8 +187,10 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
                     centres[at_one + a] += (centres[at_one + a] - value) * share
                     centres[at_other + a] += (value - centres[at_other + a]) * other_share
             continue
+        if square > (reach + temperature) * own_square:
+            continue
         state = stir(state)
-        if other_size < largest and (more >> np.uint64(28)) < np.uint64(4):
+        if other_size < largest and (more >> np.uint64(28)) < np.uint64(passed):
             mate = members[one, np.int64(((state & low) * np.uint64(size)) >> np.uint64(32))]
             pick = ((state >> np.uint64(48)) * np.uint64(listed[mate])) >> np.uint64(16)
             w = np.int64(lists[mate, np.int64(pick)])
@@ -201,9 +212,9 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
         most = -1.0
         for _ in range(min(other_size, partners)):
             partner = members[other, i]
-            square = _apart(own, partner * width, aim, 0, width)
-            if square > most:
-                most = square
+            away = apart(own, partner * width, aim, 0, width)
+            if away > most:
+                most = away
                 z = partner
             i = i + 1 if i + 1 < other_size else 0
         at_z = z * width
@@ -214,9 +225,9 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
             seat[x], seat[z] = seat_z, seat_x
             group[x], group[z] = other, one
             for a in range(width):
-                away = own[at_z + a] - own[at_x + a]
-                centres[at_one + a] += away * share
-                centres[at_other + a] -= away * other_share
+                change = own[at_z + a] - own[at_x + a]
+                centres[at_one + a] += change * share
+                centres[at_other + a] -= change * other_share
 
     rows = order[first:last].copy()
     at = first
@@ -228,7 +239,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, partner
 
 
 @inner(forceinline=True)
-def _apart(own, at_x, centres, at_slot, width):
+def apart(own, at_x, centres, at_slot, width):
     """The squared distance of a record from a centre, in four lanes."""
     # Unsigned: so the compiler makes vectors of the lanes.
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
@@ -244,33 +255,6 @@ def _apart(own, at_x, centres, at_slot, width):
         away = own[x + a + three] - centres[c + a + three]
         a3 += away * away
     return (a0 + a1) + (a2 + a3)
-
-
-@inner
-def draw_lots(heat):
-    """Record numbers to draw from: everybody once, and again for more than their share of heat."""
-    total = 0.0
-    for i in range(heat.size):
-        total += heat[i]
-    fair = max(total / heat.size, 1e-300)
-    count = 0
-    for i in range(heat.size):
-        count += 1 + int(min(heat[i] / fair, _LOTS))
-    lots = np.empty(count, np.int32)
-    at = 0
-    for i in range(heat.size):
-        for _ in range(1 + int(min(heat[i] / fair, _LOTS))):
-            lots[at] = i
-            at += 1
-    return lots
-
-
-@inner(forceinline=True)
-def stir(state):
-    """The next of Marsaglia's random numbers (xorshift)."""
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    return state ^ (state << np.uint64(17))
 
 
 @inner
@@ -393,7 +377,7 @@ def _dissolve(region, slot, largest, limit):
     own, centres, counts, width = region.own, region.centres, region.counts, region.kept.shape[2]
     cost = 0.0
     for i in range(counts[slot]):
-        cost -= _apart(own, region.members[slot, i] * width, centres, slot * width, width)
+        cost -= apart(own, region.members[slot, i] * width, centres, slot * width, width)
     moved = np.int64(0)
     while counts[slot] > 0 and cost < limit:
         x = np.int64(region.members[slot, counts[slot] - 1])
@@ -405,7 +389,7 @@ def _dissolve(region, slot, largest, limit):
                 continue
             if other == target:
                 continue
-            square = _apart(own, x * width, centres, other * width, width)
+            square = apart(own, x * width, centres, other * width, width)
             square *= size / (size + 1.0)
             if square < best:
                 best, target = square, other

@@ -11,13 +11,15 @@ import time
 # The temperature falls geometrically, by this factor, by less where steps are few: the coldest of
 # them would find little. The last steps are made without any.
 _FALL, _FALL_OF_FEW = 100.0, 10.0
-# It starts from 1 if there are so many steps a record, and never below this.
-_HOT_FROM = 60
+# Fewer steps a record are few. It starts from 1 if there are more, and never below this; steps that
+# are aimed put together more of what heat has broken up: half as many suffice.
+_FEW = 60
+_FEW_IF_AIMED = 30
 _LOWEST_HEAT = 0.3
 _QUENCHED = 0.05
 # So many stages, unless they became too short to be worth dividing the groups anew; and of few
-# steps at least so many stages, unless these became shorter still.
-_STAGES, _FEWEST_STAGES = 100, 8
+# steps at least so many stages, unless these became shorter still. Aimed steps have so many.
+_STAGES, _FEWEST_STAGES, _STAGES_IF_AIMED = 100, 8, 6
 _STEPS_A_RECORD, _FEWEST_STEPS_A_RECORD = 30, 5
 # A region is not annealed for longer at a time: it cannot be interrupted.
 _STEPS_A_CALL = 1 << 20
@@ -31,11 +33,16 @@ _TWO_PARTS_FROM = 2000
 _STEPS_A_RECORD_LOCALLY = 500
 _LOCAL_HEAT = 0.5
 
+# Steps are aimed if there are fewer than so many a record, and so many records: few
+# records are searched for long soon enough.
+_AIMED_BELOW = 200
+_AIMED_FROM = 10_000
+
 # What an effort is: so many steps a record, but no more than so many in all and some a record; and
 # no more than so many a record for each there is, for few records are soon at their best.
 # A core makes five to ten million steps a second.
 EFFORTS = {
-    "brief": (50, 0, 50, 25),
+    "brief": (50, 130_000, 37, 25),
     "quick": (1_000, 2_000_000, 60, 25),
     "balanced": (10_000, 16_000_000, 100, 25),
     "best": (200_000, 400_000_000, 1_000, 250),
@@ -53,13 +60,20 @@ class Budget:
     """So many steps, or else so many seconds from now, for n records.
 
     warm: the groups have been annealed before; there is the second part only.
+    can_aim: each step can be chosen among several.
     """
 
     def __init__(
-        self, n: int, steps: int | None, seconds: float = math.inf, warm: bool = False
+        self,
+        n: int,
+        steps: int | None,
+        seconds: float = math.inf,
+        warm: bool = False,
+        can_aim: bool = False,
     ) -> None:
         self._n = n
         self._warm = warm
+        self._can_aim = can_aim
         self._steps = steps
         self._seconds = seconds
         self._begun = time.monotonic()
@@ -88,6 +102,10 @@ class Budget:
         steps = _SPEED * self._seconds if self._steps is None else self._steps
         return steps / self._n
 
+    def aims(self) -> bool:
+        """There are so few steps for so many records that each is to be chosen among several."""
+        return self._can_aim and self._n > _AIMED_FROM and self.each() < _AIMED_BELOW
+
     def few(self) -> bool:
         """There are so few steps that only what comes of the last ones is worth looking at."""
         return self._steps is not None and self._is_short(self._steps)
@@ -109,6 +127,8 @@ class Budget:
             steps = _STEPS_A_RECORD_LOCALLY * self._n
         else:
             few = max(total // _FEWEST_STAGES, min(_FEWEST_STEPS_A_RECORD * self._n, total // 4))
+            if self.aims():
+                few = -(-total // _STAGES_IF_AIMED)
             steps = max(total // _STAGES, min(_STEPS_A_RECORD * self._n, few))
         steps = max(1, min(steps, _STEPS_A_CALL * regions))
         if self._steps is not None:
@@ -137,7 +157,7 @@ class Budget:
         return total >= _TWO_PARTS_FROM * self._n
 
     def _is_short(self, total: int) -> bool:
-        return total < _HOT_FROM * self._n
+        return total < _FEW * self._n
 
     def _heat(self, share: float, total: int) -> float:
         """The first part's temperature after a share of so many steps in all."""
@@ -147,7 +167,8 @@ class Budget:
         if left <= 0.0:
             return 0.0
         # Few steps cannot put together what heat has broken up: they start colder.
-        highest = min(1.0, max(_LOWEST_HEAT, total / (_HOT_FROM * self._n)))
+        few = _FEW_IF_AIMED if self.aims() else _FEW
+        highest = min(1.0, max(_LOWEST_HEAT, total / (few * self._n)))
         # Rounded, so that every machine's power gives the same.
         fall = _FALL_OF_FEW if self._is_short(total) else _FALL
         return round(highest * fall ** (left - 1.0) * 2.0**30) / 2.0**30

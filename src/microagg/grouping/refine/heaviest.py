@@ -6,7 +6,7 @@ so they can be annealed from the start again, for long and several times.
 """
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ _SPEED = 4e6
 
 def is_concentrated(search: "Search") -> bool:
     """Whether few groups hold most of the loss."""
-    return _heaviest(search, _TRIES[0][0]).size > 0
+    return _heaviest(_losses(search), _TRIES[0][0]).size > 0
 
 
 def worth_redoing(search: "Search", steps: int | None, seconds: float = math.inf) -> bool:
@@ -41,7 +41,8 @@ def worth_redoing(search: "Search", steps: int | None, seconds: float = math.inf
     enough = REDONE * (_SPEED * seconds if steps is None else steps)
     if enough < _STEPS_A_RECORD * _LEAST_GROUPS:
         return False
-    parts = [_heaviest(search, share).size for share, _ in _TRIES]
+    losses = _losses(search)
+    parts = [_heaviest(losses, share).size for share, _ in _TRIES]
     return any(0 < _STEPS_A_RECORD * size <= enough for size in parts)
 
 
@@ -63,7 +64,7 @@ def redo_heaviest(
     number = failed = 0
     while failed < len(_TRIES):
         share, enough = _TRIES[number % len(_TRIES)]
-        rows = _heaviest(search, share)
+        rows = _heaviest(_losses(search), share)
         number += 1
         some = min(left, enough * rows.size)
         if rows.size == 0 or some < _STEPS_A_RECORD * rows.size:
@@ -80,8 +81,15 @@ def redo_heaviest(
     return left
 
 
-def _heaviest(search: "Search", share: float) -> NDArray[np.int64]:
-    """The records of the fewest groups that hold so much of the loss; none if they are too many."""
+class _Losses(NamedTuple):
+    """What the groups of a search lose."""
+
+    order: NDArray[np.int32]
+    labels: NDArray[np.int64]  # the group of each record in this order
+    scatter: NDArray[np.float64]
+
+
+def _losses(search: "Search") -> _Losses:
     order, sizes = search.groups()
     labels = np.repeat(np.arange(sizes.size), sizes)
     scatter = np.zeros(sizes.size)
@@ -90,11 +98,17 @@ def _heaviest(search: "Search", share: float) -> NDArray[np.int64]:
         means = np.bincount(labels, values) / sizes
         away = values - means[labels]
         scatter += np.bincount(labels, away * away)
+    return _Losses(order, labels, scatter)
+
+
+def _heaviest(losses: _Losses, share: float) -> NDArray[np.int64]:
+    """The records of the fewest groups that hold so much of the loss; none if they are too many."""
+    order, labels, scatter = losses
     heavy = np.argsort(-scatter, kind="stable")
     count = 1 + int(np.searchsorted(np.cumsum(scatter[heavy]), share * scatter.sum()))
     count = max(count, _LEAST_GROUPS)
-    if count > _MOST_GROUPS * sizes.size:
+    if count > _MOST_GROUPS * scatter.size:
         return np.zeros(0, np.int64)
-    chosen = np.zeros(sizes.size, bool)
+    chosen = np.zeros(scatter.size, bool)
     chosen[heavy[:count]] = True
     return np.sort(order[chosen[labels]]).astype(np.int64)

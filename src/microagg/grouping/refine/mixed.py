@@ -17,10 +17,9 @@ from microagg.grouping.refine.annealing import (
     MOST_PASSES,
     STEPS_A_PASS,
     WINDOW,
-    draw_lots,
-    stir,
 )
 from microagg.grouping.refine.combining import better_parts
+from microagg.grouping.refine.drawing import draw_lots, stir
 from microagg.grouping.refine.mixed_groups import (
     Region,
     cost_of,
@@ -75,9 +74,7 @@ def total_cost(field):
 
 
 @kernel
-def anneal_mixed(
-    field, order, place, sizes, first, last, k, steps, hot, cold, partners, allowed, seed
-):
+def anneal_mixed(field, order, place, sizes, first, last, k, steps, hot, cold, care, allowed, seed):
     """Anneal the groups that stand at order[first:last], with so many steps; as `anneal` does."""
     near, scales = field.near, field.scales
     m = last - first
@@ -205,7 +202,7 @@ def anneal_mixed(
         i = np.int64(((state & low) * np.uint64(other_size)) >> np.uint64(32))
         z = np.int64(members[other, i])
         least = math.inf
-        for _ in range(min(other_size, partners)):
+        for _ in range(min(other_size, care.partners)):
             partner = np.int64(members[other, i])
             cost = replacing(region, one, x, partner) + replacing(region, other, partner, x)
             if cost < least:

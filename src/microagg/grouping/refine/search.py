@@ -22,14 +22,17 @@ from numpy.typing import NDArray
 from microagg.base.progress import Advance, silent, tell
 from microagg.grouping.cluster.mdav import mdav
 from microagg.grouping.method import Mixed
-from microagg.grouping.refine.annealing import LANES, anneal, draws
+from microagg.grouping.refine.annealing import LANES, Care, anneal
 from microagg.grouping.refine.budget import Budget
+from microagg.grouping.refine.closer import closer_lists
 from microagg.grouping.refine.combining import combine
+from microagg.grouping.refine.drawing import draws
 from microagg.grouping.refine.heaviest import REDONE, redo_heaviest, worth_redoing
 from microagg.grouping.refine.mixed import MixedField, anneal_mixed, combine_mixed, total_cost
 from microagg.grouping.refine.mixed_lists import NEIGHBOURS, mixed_lists
 from microagg.grouping.refine.regions import centres_of, cut_regions
 from microagg.kernels.threads import run_blocks, run_each
+from microagg.kernels.trees.few import FEW
 from microagg.kernels.trees.lists import nearest_lists
 
 # Leaves that a search for neighbours looks at: twice as many as there will be steps a record, so
@@ -42,12 +45,11 @@ _REGION = 98_304
 _GROUPS_A_REGION = 16
 # Records that a thread prepares at a time.
 _ROWS_AT_ONCE = 1 << 14
-# Partners that a swap is chosen from where there are few steps a record: the best of them saves
-# steps, but where there are many it freezes too soon.
-_PARTNERS = 8
-_MANY_STEPS = 4000
-# The same by categories.
-_MANY_STEPS_IF_MIXED = 100
+# With how much care steps are chosen: where they are aimed, and where there are fewer than so many
+# a record; by categories likewise.
+_AIMED = Care(8, 4, 1, 1.5)
+_CAREFUL = Care(8)
+_MANY_STEPS, _MANY_STEPS_IF_MIXED = 4000, 100
 
 Seen = Callable[[NDArray[np.integer], NDArray[np.integer]], None]
 
@@ -129,15 +131,15 @@ def seek(
     warm: the groups have been annealed before.
     """
     n = len(work.records)
+    whole = Budget(n, steps, seconds, warm, can_aim=work.mixed is None)
     if work.mixed is not None:
-        work.run(rng, Budget(n, steps, seconds, warm), advance, seen)
+        work.run(rng, whole, advance, seen)
         return
-    whole = Budget(n, steps, seconds, warm)
     if not worth_redoing(work, steps, seconds):
         work.run(rng, whole, advance, seen)
         return
     most = None if steps is None else int((1.0 - REDONE) * steps)
-    first = Budget(n, most, (1.0 - REDONE) * seconds, warm)
+    first = Budget(n, most, (1.0 - REDONE) * seconds, warm, can_aim=True)
     work.run(rng, first, lambda done: advance((1.0 - REDONE) * done), seen)
     left = redo_heaviest(
         work,
@@ -295,6 +297,9 @@ def _enter(records, order, sizes, k, looks, late, mixed):
         mixed = mixed.of(rows)
         lists, squares = mixed_lists(mixed, lists)
         check(1.0)
+    elif n > FEW:
+        lists, squares = closer_lists(points, lists, squares)
+        check(1.0)
     # A step is judged between the scale of its neighbourhood and that of all, nearer to the first.
     local = _mean_square(squares, k)
     del squares
@@ -337,14 +342,14 @@ def _stage(annealing, field, groups, k, rng, budget, local):
     seeds = rng.integers(1, 2**63, len(regions))
     steps, hot, cold = budget.stage(len(regions), local)
     many = _MANY_STEPS if annealing is anneal else _MANY_STEPS_IF_MIXED
-    partners = _PARTNERS if budget.each() < many else 1
+    care = _AIMED if budget.aims() else _CAREFUL if budget.each() < many else Care(1)
     allowed = draws()
 
     def work(r: int) -> None:
         if not budget.over():
             own, (first, last) = sizes[slots[r] : slots[r + 1]], firsts[r : r + 2]
             some = steps * counts[r] // order.size
-            ways = hot, cold, partners, allowed, seeds[r]
+            ways = hot, cold, care, allowed, seeds[r]
             annealing(field, order, place, own, first, last, k, some, *ways)
 
     run_each([partial(work, r) for r in range(len(regions))])

@@ -46,7 +46,7 @@ TIME_LIMIT = Option(
     "a number of seconds, 0 to a billion",
 )
 # By categories a step takes several times as long, so an effort has fewer, but for the briefest.
-_STEPS_IF_MIXED, _FEWEST_IF_MIXED = 0.2, 6
+_STEPS_IF_MIXED, _FEWEST_IF_MIXED = 0.2, 10
 # Each says how long to search.
 BUDGET = {EFFORT.name, STEPS.name, TIME_LIMIT.name}
 

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from microagg.kernels.compiling import inner, kernel
+from microagg.kernels.lanes import lowest_bit, near_points
 from microagg.kernels.threads import run_blocks
 from microagg.kernels.trees.few import FEW, lists_of_few
-from microagg.kernels.trees.measuring import least_of, measure_boxes, measure_leaf
+from microagg.kernels.trees.measuring import measure_boxes
 from microagg.kernels.trees.planting import LEAF, NONE, plant, top_of
+from microagg.kernels.trees.single import beyond, single_precision
 
 _LEAVES_AT_ONCE = 64
 
@@ -33,42 +35,50 @@ def nearest_lists(
     that suffices, and never takes long. Fewer than `count` + 1 members have shorter lists. No more
     than `few` stay in the order they came in, and their lists are always exact.
     """
-    count = min(count, members.size - 1)
+    count, d = min(count, members.size - 1), records.shape[1]
     if members.size <= few:
         return members, *lists_of_few(records, members, count, advance)
     tree = plant(records, members)
+    single = single_precision(tree, tree.boxes[0, :d, 1], tree.boxes[0, d:, 1])
+    if single is None:
+        # At no distance from each other, nothing is left out.
+        cells, unit = np.zeros(tree.cells.shape, np.float32), 0.0
+    else:
+        cells, unit = single.of(tree.cells, 1), single.unit
     there = tree.rows != NONE
     entries = np.concatenate([[0], np.cumsum(there)])[::LEAF]
     lists = np.empty((members.size, count), np.int32)
     squares = np.empty((members.size, count))
 
     def fill(first: int, last: int) -> None:
-        _fill_lists(tree, looks, first, last, entries[first], lists, squares)
+        _fill_lists(tree, cells, unit, looks, first, last, entries[first], lists, squares)
 
     run_blocks(fill, len(tree.cells), _LEAVES_AT_ONCE, advance)
     return tree.rows[there], lists, squares
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def _fill_lists(tree, looks, first, last, entry, lists, squares):
+def _fill_lists(tree, singles, unit, looks, first, last, entry, lists, squares):
     """The lists of the records in leaves first..last, the first of which is at `entry`."""
     scales, boxes, cells, rows = tree.scales, tree.boxes, tree.cells, tree.rows
     count = lists.shape[1]
     leaves, d, _ = cells.shape
     middle = np.empty(d)
-    point = np.empty(d)
+    points = np.empty((LEAF, d), np.float32)
+    limits = np.empty(LEAF, np.float32)
+    roughly = np.empty(LEAF, np.float32)
     away = np.empty(LEAF)
     worst = np.empty(LEAF)
     near = np.empty(LEAF * count, np.int32)
     near_squares = np.empty(LEAF * count)
     nodes = np.empty(leaves + LEAF, np.int64)
     bounds = np.empty(leaves + LEAF)
-    start = top_of(leaves)
+    top_node = top_of(leaves)
     for leaf in range(first, last):
         own, own_at = (leaves + leaf) // LEAF, (leaves + leaf) % LEAF
         size = 0
         while size < LEAF and rows[leaf * LEAF + size] != NONE:
-            worst[size] = np.inf
+            worst[size] = limits[size] = np.inf
             for j in range(size * count, (size + 1) * count):
                 near[j] = rows[leaf * LEAF + size]
                 near_squares[j] = np.inf
@@ -77,10 +87,11 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             total = 0.0
             for i in range(size):
                 total += cells[leaf, a, i] / size
+                points[i, a] = singles[leaf, a, i]
             middle[a] = total
         measure_boxes(boxes, np.int64(0), middle, scales, away)
         pending = np.int64(0)
-        for i in range(start, 2 * start):
+        for i in range(top_node, 2 * top_node):
             _let_wait(nodes, bounds, pending, i, away[i])
             pending += 1
         looked = 0
@@ -108,30 +119,39 @@ def _fill_lists(tree, looks, first, last, entry, lists, squares):
             other = node - leaves
             farthest = 0.0
             for i in range(size):
-                for a in range(d):
-                    point[a] = cells[leaf, a, i]
-                measure_leaf(cells, np.int64(other), point, scales, away)
-                if other == leaf:
-                    away[i] = np.inf
-                if not least_of(away) < worst[i]:
-                    farthest = max(farthest, worst[i])
-                    continue
-                top = i * count
-                for j in range(LEAF):
-                    if away[j] < worst[i]:
-                        end = top + count - 1
-                        row = rows[other * LEAF + j]
-                        while end > top and near_squares[end - 1] > away[j]:
-                            near_squares[end], near[end] = near_squares[end - 1], near[end - 1]
-                            end -= 1
-                        near_squares[end], near[end] = away[j], row
-                        worst[i] = near_squares[top + count - 1]
+                start = np.int64(other * d * LEAF)
+                close = near_points(singles, start, points[i], limits[i], roughly)
+                top, end = i * count, i * count + count - 1
+                while close != np.uint64(0):
+                    j = np.int64(lowest_bit(close))
+                    close &= close - np.uint64(1)
+                    square = _square(cells, other, j, leaf, i)
+                    if not square < worst[i] or (other == leaf and j == i):
+                        continue
+                    at = end
+                    while at > top and near_squares[at - 1] > square:
+                        near_squares[at], near[at] = near_squares[at - 1], near[at - 1]
+                        at -= 1
+                    near_squares[at], near[at] = square, rows[other * LEAF + j]
+                    worst[i] = near_squares[end]
+                    if worst[i] < np.inf:
+                        limits[i] = beyond(np.float32(worst[i] * unit * unit), d)
                 farthest = max(farthest, worst[i])
         for i in range(size):
             for j in range(count):
                 lists[entry, j] = near[i * count + j]
                 squares[entry, j] = near_squares[i * count + j]
             entry += 1
+
+
+@inner
+def _square(cells, leaf, i, other, j):
+    """The squared distance of a record of a leaf from one of another."""
+    total = 0.0
+    for a in range(cells.shape[1]):
+        away = cells[leaf, a, i] - cells[other, a, j]
+        total += away * away
+    return total
 
 
 @inner

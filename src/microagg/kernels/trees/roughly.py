@@ -25,13 +25,9 @@ from microagg.kernels.trees.nearest import (
     nearest,
 )
 from microagg.kernels.trees.planting import LEAF, NONE, Tree, top_of
+from microagg.kernels.trees.single import beyond, single_precision
 
 _QUERIES_AT_ONCE = 1 << 12
-# Of the widest attribute, as a power of two: no square overflows or vanishes.
-_PLAIN = 200
-# Numbers are from -1 to 1: two and their difference are rounded, in all by less than this.
-_OFF = np.float32(2.0**-21)
-_ULP = np.float32(2.0**-23)
 
 
 class Rough(NamedTuple):
@@ -69,26 +65,14 @@ def _in_single_precision(
     tree: Tree, queries: NDArray[np.float64], within: NDArray[np.float64]
 ) -> Rough | None:
     """None where squares could overflow or vanish."""
-    d, box = tree.scales.size, tree.boxes[0, :, 1]
-    low = np.minimum(queries.min(axis=0), box[:d])
-    high = np.maximum(queries.max(axis=0), box[d:])
-    middle = low / 2 + high / 2
-    reach = float(((high / 2 - low / 2) * tree.scales).max())
-    if not 2.0**-_PLAIN < reach < 2.0**_PLAIN:
+    single = single_precision(tree, queries.min(axis=0), queries.max(axis=0))
+    if single is None:
         return None
-    unit = 2.0 ** -np.frexp(reach)[1]
-
-    def single(numbers: NDArray[np.float64], axis: int) -> NDArray[np.float32]:
-        shape = [1] * numbers.ndim
-        shape[axis] = d
-        made = numbers - middle.reshape(shape)
-        made *= (tree.scales * unit).reshape(shape)
-        return made.astype(np.float32)
-
-    sides = single(tree.boxes.reshape(-1, 2, d, LEAF), 2).reshape(tree.boxes.shape)
+    sides = single.of(tree.boxes.reshape(-1, 2, tree.scales.size, LEAF), 2)
     with np.errstate(over="ignore"):
-        limits = np.square(np.sqrt(within) * unit).astype(np.float32)
-    return Rough(single(tree.cells, 1), sides, single(queries, 1), limits)
+        limits = np.square(np.sqrt(within) * single.unit).astype(np.float32)
+    boxes = sides.reshape(tree.boxes.shape)
+    return Rough(single.of(tree.cells, 1), boxes, single.of(queries, 1), limits)
 
 
 @kernel
@@ -134,17 +118,6 @@ def _search(tree, rough, queries, homes, within, weights, sequence, found, first
         found.squares[q] = space.squares[0]
 
 
-@inner(forceinline=True)
-def _beyond(square, d):
-    """What is farther than this in single precision is farther than the square for certain.
-
-    Each is off by what its coordinates are, and by as many roundings as there are attributes.
-    """
-    off = np.float32(d) * _OFF
-    more = np.sqrt(square) * (np.float32(1.0) + np.float32(d + 8) * _ULP) + off
-    return more * more
-
-
 @inner
 def _exactly(tree, slot, point):
     """The squared distance to a record, summed up as everywhere."""
@@ -163,7 +136,7 @@ def _nearest(tree, rough, q, home, space):
     leaves, d = tree.least.size // 2, point.size
     slot = np.int64(-1)
     best = second = np.float32(np.inf)
-    limit = _beyond(rough.limits[q], d)
+    limit = beyond(rough.limits[q], d)
     # The node whose neighbours come next, once nothing beneath it is waiting.
     climbed = (leaves + np.int64(home)) // LEAF
     waiting[0] = climbed
@@ -205,5 +178,5 @@ def _nearest(tree, rough, q, home, space):
                     slot = leaf * LEAF + i
                 elif away[i] < second:
                     second = away[i]
-            limit = min(limit, _beyond(best, d))
-    return slot, slot >= 0 and second > _beyond(best, d)
+            limit = min(limit, beyond(best, d))
+    return slot, slot >= 0 and second > beyond(best, d)
