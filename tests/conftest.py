@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 from pathlib import Path
@@ -32,6 +33,12 @@ def pytest_collection_modifyitems(items):
             test._hypothesis_internal_use_settings = settings(
                 said, max_examples=times * said.max_examples, derandomize=False
             )
+
+
+def pytest_collection_finish():
+    """What was imported and collected stays: nobody has to look there for garbage again."""
+    gc.collect()
+    gc.freeze()
 
 
 # A job in the background ignores these, and so would the processes that tests send them to.

@@ -1,0 +1,182 @@
+"""Processes of their own that start at once: forked from one in which microagg is loaded.
+
+They can be killed, signalled and piped to like any other, and end as programs end; only the seconds
+of processor that Python takes to load libraries and kernels are spent once. What is tested of a
+start itself (what is imported, streams that are closed) needs a process of `subprocess`.
+"""
+
+import os
+import pickle
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+
+PIPE = subprocess.PIPE
+_ROOT = Path(__file__).parents[1]
+_STREAMS = (
+    ("stdin", "r", "strict"),
+    ("stdout", "w", "strict"),
+    ("stderr", "w", "backslashreplace"),
+)
+
+
+class Process:
+    """As much of `subprocess.Popen` as tests need, for `-m MODULE ...` or `-c SCRIPT ...`."""
+
+    def __init__(self, *words, cwd, env=None, stdin=None, stdout=None, stderr=None, text=False):
+        self.returncode = None
+        ends = [_ends(*each) for each in ((stdin, "w"), (stdout, "r"), (stderr, "r"))]
+        self.stdin, self.stdout, self.stderr = (
+            None if ours is None else os.fdopen(ours, mode + "b" * (not text))
+            for mode, ours, _ in ends
+        )
+        self._line, line = socket.socketpair()
+        theirs = [line.detach(), *(each for _, _, each in ends)]
+        socket.send_fds(_server(), [b"."], theirs)
+        for each in theirs:
+            os.close(each)
+        request = [str(word) for word in words], str(cwd), dict(os.environ if env is None else env)
+        with self._line.makefile("wb") as sending:
+            pickle.dump(request, sending)
+        self.pid = int(self._line.recv(16))
+
+    def poll(self, seconds=0.0):
+        """How it ended, None as long as it goes on; waited for so many seconds."""
+        if self.returncode is None and select.select([self._line], [], [], seconds)[0]:
+            self.returncode = os.waitstatus_to_exitcode(int(self._line.recv(16)))
+            self._line.close()
+        return self.returncode
+
+    def wait(self, timeout=120):
+        assert self.poll(timeout) is not None, "it goes on"
+        return self.returncode
+
+    def send_signal(self, number):
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                stream.close()
+        self.wait()
+
+
+def _ends(stream, mode):
+    """How we use a stream, our end of it if it is a pipe, and theirs."""
+    if stream == PIPE:
+        reading, writing = os.pipe()
+        return (mode, writing, reading) if mode == "w" else (mode, reading, writing)
+    return mode, None, os.open(os.devnull, os.O_RDWR) if stream is None else os.dup(stream.fileno())
+
+
+def run(*words, cwd, env=None, stdin=None, stdout=None, text=True):
+    """Wait for the end, and return what `subprocess.run` does."""
+    with TemporaryFile() as said, TemporaryFile() as complained:
+        with Process(
+            *words, cwd=cwd, env=env, stdin=stdin, stdout=stdout or said, stderr=complained
+        ) as process:
+            try:
+                process.wait()
+            finally:
+                process.kill()
+        told = []
+        for stream in (said, complained):
+            stream.seek(0)
+            told.append(stream.read().decode() if text else stream.read())
+    return subprocess.CompletedProcess(words, process.returncode, *told)
+
+
+@cache
+def _server():
+    """The line to the process that forks; it ends when the line does."""
+    ours, theirs = socket.socketpair()
+    script = f"import tests.forking as f; f.serve({theirs.fileno()})"
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, "-c", script], cwd=_ROOT, pass_fds=[theirs.fileno()]
+        )
+    # It is not waited for: who has started it ends first.
+    server.returncode = 0
+    return ours
+
+
+def serve(number):
+    """Fork for whoever asks, in the folder and with the settings that they have.
+
+    Returns in what was forked.
+    """
+    _load()
+    asked = socket.socket(fileno=number)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        _, streams, _, _ = socket.recv_fds(asked, 1, 4)
+        if not streams:
+            os._exit(0)
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            return _keep(streams)
+        for stream in streams:
+            os.close(stream)
+
+
+def _load():
+    """All that a release takes, and its kernels."""
+    from tests.commands import ROLES, microagg, survey
+
+    with TemporaryDirectory() as folder:
+        source = survey(Path(folder) / "survey.csv")
+        for engine in ("memory", "disk"):
+            words = ("-o", "r.csv", "--engine", engine, "--force", "--cell-rows", "30")
+            done = microagg("protect", source.name, *ROLES, *words, folder=Path(folder))
+            assert done.code == 0, done.err
+
+
+def _keep(streams):
+    """Fork once more: to tell who asked how it ends, and to be what was asked for."""
+    line = socket.socket(fileno=streams[0])
+    with line.makefile("rb") as reading:
+        words, cwd, env = pickle.load(reading)
+    pid = os.fork()
+    if pid:
+        for stream in streams[1:]:
+            os.close(stream)
+        with suppress(OSError):
+            line.sendall(str(pid).encode())
+            line.sendall(str(os.waitpid(pid, 0)[1]).encode())
+        os._exit(0)
+    for place, stream in enumerate(streams[1:]):
+        os.dup2(stream, place)
+    os.closerange(3, 256)
+    line.detach()
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    _become(words)
+
+
+def _become(words):
+    how, what, *rest = words
+    sys.path[:0] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    for number, (name, mode, errors) in enumerate(_STREAMS):
+        stream = open(number, mode, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+    if how == "-m":
+        sys.argv = [what, *rest]
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = ["-c", *rest]
+        exec(compile(what, "<string>", "exec"), vars(sys.modules["__main__"]))
