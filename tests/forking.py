@@ -5,6 +5,7 @@ of processor that Python takes to load libraries and kernels are spent once. Wha
 start itself (what is imported, streams that are closed) needs a process of `subprocess`.
 """
 
+import atexit
 import os
 import pickle
 import runpy
@@ -102,35 +103,37 @@ def run(*words, cwd, env=None, stdin=None, stdout=None, text=True):
 
 @cache
 def _server():
-    """The line to the process that forks; it ends when the line does."""
+    """The line to the process that forks."""
     ours, theirs = socket.socketpair()
     script = f"import tests.forking as f; f.serve({theirs.fileno()})"
     with theirs:
-        server = subprocess.Popen(
-            [sys.executable, "-c", script], cwd=_ROOT, pass_fds=[theirs.fileno()]
-        )
-    # It is not waited for: who has started it ends first.
-    server.returncode = 0
+        words, passed = [sys.executable, "-c", script], [theirs.fileno()]
+        server = subprocess.Popen(words, cwd=_ROOT, pass_fds=passed, stdin=subprocess.DEVNULL)
+
+    @atexit.register
+    def end():
+        ours.close()
+        server.wait()
+
     return ours
 
 
 def serve(number):
-    """Fork for whoever asks, in the folder and with the settings that they have.
-
-    Returns in what was forked.
-    """
+    """Fork for whoever asks, until nobody can any more; returns in what was forked."""
     _load()
     asked = socket.socket(fileno=number)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
-        _, streams, _, _ = socket.recv_fds(asked, 1, 4)
-        if not streams:
-            os._exit(0)
+    while streams := socket.recv_fds(asked, 1, 4)[1]:
         if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             return _keep(streams)
         for stream in streams:
             os.close(stream)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    os._exit(0)
 
 
 def _load():
