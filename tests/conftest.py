@@ -1,5 +1,6 @@
 import gc
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def pytest_collection_modifyitems(items):
             test._hypothesis_internal_use_settings = settings(
                 said, max_examples=times * said.max_examples, derandomize=False
             )
+
+
+def pytest_configure():
+    """Files of tests lie in memory where there is room: a release waits for the disk many times."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 def pytest_collection_finish():

@@ -35,9 +35,7 @@ def error_of(values: Sequence[Fraction], labels: Sequence[int], c: Fraction) -> 
     return cost
 
 
-def neighbours(
-    domain: Sequence[tuple[int, ...]], n: int
-) -> Iterator[tuple[tuple, tuple]]:
+def neighbours(domain: Sequence[tuple[int, ...]], n: int) -> Iterator[tuple[tuple, tuple]]:
     """Every table of n records from a small domain, with every table one substitution away."""
     for table in product(domain, repeat=n):
         for row, other in product(range(n), domain):
