@@ -6,6 +6,7 @@ start itself (what is imported, streams that are closed) needs a process of `sub
 """
 
 import atexit
+import gc
 import os
 import pickle
 import runpy
@@ -21,6 +22,8 @@ from tempfile import TemporaryDirectory, TemporaryFile
 
 PIPE = subprocess.PIPE
 _ROOT = Path(__file__).parents[1]
+# Of the numbers that are told: who it is, and how it ended.
+_DIGITS = 16
 _STREAMS = (
     ("stdin", "r", "strict"),
     ("stdout", "w", "strict"),
@@ -31,7 +34,7 @@ _STREAMS = (
 class Process:
     """As much of `subprocess.Popen` as tests need, for `-m MODULE ...` or `-c SCRIPT ...`."""
 
-    def __init__(self, *words, cwd, env=None, stdin=None, stdout=None, stderr=None, text=False):
+    def __init__(self, *words, cwd, stdin=None, stdout=None, stderr=None, text=False):
         self.returncode = None
         ends = [_ends(*each) for each in ((stdin, "w"), (stdout, "r"), (stderr, "r"))]
         self.stdin, self.stdout, self.stderr = (
@@ -43,17 +46,19 @@ class Process:
         socket.send_fds(_server(), [b"."], theirs)
         for each in theirs:
             os.close(each)
-        request = [str(word) for word in words], str(cwd), dict(os.environ if env is None else env)
         with self._line.makefile("wb") as sending:
-            pickle.dump(request, sending)
-        self.pid = int(self._line.recv(16))
+            pickle.dump(([str(word) for word in words], str(cwd), dict(os.environ)), sending)
+        self.pid = self._hear()
 
     def poll(self, seconds=0.0):
         """How it ended, None as long as it goes on; waited for so many seconds."""
         if self.returncode is None and select.select([self._line], [], [], seconds)[0]:
-            self.returncode = os.waitstatus_to_exitcode(int(self._line.recv(16)))
+            self.returncode = os.waitstatus_to_exitcode(self._hear())
             self._line.close()
         return self.returncode
+
+    def _hear(self):
+        return int(self._line.recv(_DIGITS, socket.MSG_WAITALL))
 
     def wait(self, timeout=120):
         assert self.poll(timeout) is not None, "it goes on"
@@ -84,11 +89,11 @@ def _ends(stream, mode):
     return mode, None, os.open(os.devnull, os.O_RDWR) if stream is None else os.dup(stream.fileno())
 
 
-def run(*words, cwd, env=None, stdin=None, stdout=None, text=True):
+def run(*words, cwd, stdin=None, stdout=None, text=True):
     """Wait for the end, and return what `subprocess.run` does."""
     with TemporaryFile() as said, TemporaryFile() as complained:
         with Process(
-            *words, cwd=cwd, env=env, stdin=stdin, stdout=stdout or said, stderr=complained
+            *words, cwd=cwd, stdin=stdin, stdout=stdout or said, stderr=complained
         ) as process:
             try:
                 process.wait()
@@ -124,6 +129,7 @@ def serve(number):
     asked = socket.socket(fileno=number)
     while streams := socket.recv_fds(asked, 1, 4)[1]:
         if os.fork() == 0:
+            asked.detach()
             return _keep(streams)
         for stream in streams:
             os.close(stream)
@@ -146,6 +152,9 @@ def _load():
             words = ("-o", "r.csv", "--engine", engine, "--force", "--cell-rows", "30")
             done = microagg("protect", source.name, *ROLES, *words, folder=Path(folder))
             assert done.code == 0, done.err
+    # What is never looked at again stays in memory that is shared.
+    gc.collect()
+    gc.freeze()
 
 
 def _keep(streams):
@@ -158,8 +167,8 @@ def _keep(streams):
         for stream in streams[1:]:
             os.close(stream)
         with suppress(OSError):
-            line.sendall(str(pid).encode())
-            line.sendall(str(os.waitpid(pid, 0)[1]).encode())
+            line.sendall(f"{pid:{_DIGITS}}".encode())
+            line.sendall(f"{os.waitpid(pid, 0)[1]:{_DIGITS}}".encode())
         os._exit(0)
     for place, stream in enumerate(streams[1:]):
         os.dup2(stream, place)
@@ -173,7 +182,6 @@ def _keep(streams):
 
 def _become(words):
     how, what, *rest = words
-    sys.path[:0] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     for number, (name, mode, errors) in enumerate(_STREAMS):
         stream = open(number, mode, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
