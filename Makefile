@@ -6,6 +6,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
+# Read again by each process that tests start, and rewritten by pytest: it is worth keeping.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo app test test-long torture check judge bench papers clean
 
 demo: $(VENV)/.installed

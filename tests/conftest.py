@@ -1,4 +1,7 @@
+import gc
 import os
+import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -9,6 +12,13 @@ from tests.asking import asked_by_forks, forking
 from tests.databases import base, server
 
 __all__ = ["asked_by_forks", "base", "forking", "server"]
+
+# What tests share that takes long to start, and what stands in the names of those that share it.
+SHARED = {
+    "cluster": "spark|test_engines",
+    "databases and who asks them": "database|postgresql",
+    "app, its worker and a browser": "tests/app/",
+}
 
 # Kernels compile inside the first example, so deadlines would only measure the compiler.
 settings.register_profile(
@@ -34,6 +44,19 @@ def pytest_collection_modifyitems(items):
             )
 
 
+def pytest_configure():
+    """Files of tests lie in memory where there is room: a release waits for the disk many times."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
+
+
+def pytest_collection_finish():
+    """What was imported and collected stays: nobody has to look there for garbage again."""
+    gc.collect()
+    gc.freeze()
+
+
 # A job in the background ignores these, and so would the processes that tests send them to.
 for name, usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
@@ -49,14 +72,15 @@ def pytest_xdist_auto_num_workers():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """One process has the cluster, and begins with it; all others take tests as they come."""
+    """What takes long to start, one process has, and begins with it; others come as they come."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneCluster(LoadScopeScheduling):
+    class OneOfEach(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            return "cluster" if "spark" in nodeid or "test_engines" in nodeid else nodeid
+            every = SHARED.items()
+            return next((name for name, words in every if re.search(words, nodeid)), nodeid)
 
-    return OneCluster(config, log)
+    return OneOfEach(config, log)
 
 
 @pytest.fixture

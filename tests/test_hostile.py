@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 from microagg.table.formats import format_of
+from tests import forking
 from tests.commands import ROLES, microagg, refusal, survey
+from tests.forking import PIPE
 
 SECRET = "Zwiebelfisch"
 
@@ -315,11 +317,18 @@ def test_a_real_process_says_the_same(tmp_path):
 # --- A process in poor surroundings ---------------------------------------------------------------
 
 
-def run(folder, *arguments, **options):
+def run(folder, *arguments, stdout=None):
     """A process of its own, and what a shell sees of it."""
+    return forking.run("-m", "microagg", *arguments, cwd=folder, stdout=stdout)
+
+
+def run_without(stream, folder, *arguments):
+    """The same from its very start, with a standard stream that is closed."""
     command = [sys.executable, "-m", "microagg", *map(str, arguments)]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run(command, cwd=folder, text=True, check=False, timeout=120, **streams)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+        preexec_fn=lambda: os.close(stream),
+    )  # fmt: skip
 
 
 PROTECT = ("protect", "in.csv", "-q", "age,income", "-k", "3", "-m", "zscore")
@@ -355,22 +364,20 @@ def test_a_pipe_that_nobody_writes_to(tmp_path, option, said):
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_standard_streams_that_are_closed(tmp_path, closed):
     survey(tmp_path / "in.csv")
-    done = run(tmp_path, *PROTECT, "-o", "out.csv", preexec_fn=lambda: os.close(closed))
+    done = run_without(closed, tmp_path, *PROTECT, "-o", "out.csv")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out.csv").read_text().startswith("name,age")
     if closed == 0:
-        done = run(tmp_path, "protect", "-", *PROTECT[2:], "-o", "out2.csv",
-                   preexec_fn=lambda: os.close(0))  # fmt: skip
+        done = run_without(0, tmp_path, "protect", "-", *PROTECT[2:], "-o", "out2.csv")
         assert "standard input, but nothing is piped in" in done.stderr
     if closed == 1:
-        done = run(tmp_path, *PROTECT, "-o", "-", preexec_fn=lambda: os.close(1))
+        done = run_without(1, tmp_path, *PROTECT, "-o", "-")
         assert done.stderr.endswith("standard output, which is closed; name a file\n")
     if closed == 2:
-        done = run(tmp_path, *PROTECT, "-o", "-", preexec_fn=lambda: os.close(2))
+        done = run_without(2, tmp_path, *PROTECT, "-o", "-")
         assert done.stdout.startswith("name,age")
         assert len(done.stdout.splitlines()) == 61
-        done = run(tmp_path, "protect", "no.csv", "-q", "x", "-o", "-",
-                   preexec_fn=lambda: os.close(2))  # fmt: skip
+        done = run_without(2, tmp_path, "protect", "no.csv", "-q", "x", "-o", "-")
         assert done.stdout == ""
     assert done.returncode == (0 if closed == 2 and done.stdout else 2)
     assert done.stderr.count("\n") == (closed != 2)
@@ -378,10 +385,8 @@ def test_standard_streams_that_are_closed(tmp_path, closed):
 
 def test_a_reader_that_goes_away(tmp_path):
     survey(tmp_path / "in.csv", records=20_000)
-    command = [sys.executable, "-m", "microagg", *PROTECT, "-o", "-"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    command = ("-m", "microagg", *PROTECT, "-o", "-")
+    with forking.Process(*command, cwd=tmp_path, stdout=PIPE, stderr=PIPE) as process:
         process.stdout.read(10)
         process.stdout.close()
         said = process.stderr.read()

@@ -11,7 +11,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +25,7 @@ import pytest
 from pyarrow import csv, ipc, parquet
 
 from microagg.base.record import Record
+from tests import forking
 from tests.commands import microagg
 from tests.engine.spark.cluster import why_not
 
@@ -191,11 +191,9 @@ def child():
 
 def run_in_a_process(folder, trial, *more):
     script = "from tests.test_torture import child; child()"
-    return subprocess.run(
-        [sys.executable, "-c", script, trial.fault, str(trial.at), *trial.arguments(*more)],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=600,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-    )  # fmt: skip
+    return forking.run(
+        *("-c", script, trial.fault, str(trial.at), *trial.arguments(*more)), cwd=folder
+    )
 
 
 # --- What is promised -----------------------------------------------------------------------------

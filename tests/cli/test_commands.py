@@ -14,12 +14,13 @@ import pytest
 from microagg.actions import example
 from microagg.actions.risk import risk
 from microagg.base.files import whole_file
+from tests import forking
 from tests.commands import ROLES, microagg, refusal, survey
+from tests.forking import PIPE
 
 
 def run(*arguments, folder):
-    command = [sys.executable, "-m", "microagg", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return forking.run("-m", "microagg", *arguments, cwd=folder)
 
 
 def read(path):
@@ -303,10 +304,9 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(tmp_path):
 def test_a_pipe_carries_the_release(tmp_path):
     survey(tmp_path / "survey.csv")
     assert microagg("protect", "survey.csv", *ROLES, "-o", "r.csv", folder=tmp_path).code == 0
-    command = [sys.executable, "-m", "microagg", "protect", "-", *ROLES, "-o", "-"]
-    command += ["--record", str(tmp_path / "r.csv.record.json")]
+    command = ["-m", "microagg", "protect", "-", *ROLES, "-o", "-", "--record", "r.csv.record.json"]
     with (tmp_path / "survey.csv").open("rb") as stream:
-        done = subprocess.run(command, stdin=stream, capture_output=True, check=False)
+        done = forking.run(*command, cwd=tmp_path, stdin=stream, text=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (tmp_path / "r.csv").read_bytes()
     assert b"at least 5 records" in done.stderr
@@ -314,11 +314,9 @@ def test_a_pipe_carries_the_release(tmp_path):
 
 def test_whoever_reads_may_stop_reading(tmp_path):
     survey(tmp_path / "survey.csv", 5000)
-    command = [sys.executable, "-m", "microagg", "protect", "survey.csv", "-q", "age,visits"]
+    command = ["-m", "microagg", "protect", "survey.csv", "-q", "age,visits"]
     command += ["--method", "zscore", "-o", "-"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with forking.Process(*command, cwd=tmp_path, stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
         said = process.stderr.read()
     assert process.returncode == 141
@@ -575,8 +573,7 @@ main()
 
 def test_what_a_library_prints_is_not_in_the_result(tmp_path):
     survey(tmp_path / "survey.csv")
-    command = [sys.executable, "-c", NOISY, "protect", "survey.csv", *ROLES, "-o", "-"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = forking.run("-c", NOISY, "protect", "survey.csv", *ROLES, "-o", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("age,income,zip")
     assert "a library's own words" in done.stderr

@@ -146,7 +146,7 @@ def _mask(column):
 
 
 @given(releases())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_as_in_memory_however_it_is_cut(release):
     before, after, parts = release
     check(tallied(before, after, parts), before, after)

@@ -101,7 +101,7 @@ def test_who_dominates_is_never_taken_for_less():
 
 
 def told(engine, source, target, **settings):
-    recipe = {"k": 4, "quasi_identifiers": ["x", "y"], "method": "mdav", "cell_rows": 400}
+    recipe = {"k": 4, "quasi_identifiers": ["x", "y"], "method": "mdav", "cell_rows": 200}
     with microagg.protect(
         source, engine=engine, progress=False, row_order="kept", **{**recipe, **settings}
     ) as release:
@@ -111,7 +111,7 @@ def told(engine, source, target, **settings):
 
 def test_cells_that_cannot_keep_a_demand_are_merged_and_dealt(tmp_path):
     rng = np.random.default_rng(1)
-    n = 4000
+    n = 2000
     x = rng.normal(size=n)
     away = np.abs(x)
     table = pa.table(

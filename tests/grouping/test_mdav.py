@@ -72,7 +72,7 @@ def test_equals_brute_force_at_the_edges(k):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pruning_changes_nothing_on_deep_trees(kind):
-    records = make(kind, 9000, 4, 1)
+    records = make(kind, 6000, 4, 1)
     expected = mdav(records, 5, prunes=False)
     assert_same(mdav(records, 5, prunes=True), expected)
     assert_same(mdav_of_few(records, 5), expected)

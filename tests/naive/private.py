@@ -35,14 +35,11 @@ def error_of(values: Sequence[Fraction], labels: Sequence[int], c: Fraction) -> 
     return cost
 
 
-def neighbours(
-    domain: Sequence[tuple[int, ...]], n: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def neighbours(domain: Sequence[tuple[int, ...]], n: int) -> Iterator[tuple[tuple, tuple]]:
     """Every table of n records from a small domain, with every table one substitution away."""
     for table in product(domain, repeat=n):
         for row, other in product(range(n), domain):
-            changed = [*table[:row], other, *table[row + 1 :]]
-            yield np.array(table, float), np.array(changed, float)
+            yield table, (*table[:row], other, *table[row + 1 :])
 
 
 def largest_change(
@@ -50,8 +47,9 @@ def largest_change(
 ) -> np.ndarray:
     """For each column, the most that all its group sums together change between neighbours."""
     worst = np.zeros(len(domain[0]))
+    sums = {table: group_sums(np.array(table, float)) for table in product(domain, repeat=n)}
     for one, other in neighbours(domain, n):
-        change = np.abs(group_sums(one) - group_sums(other)).sum(axis=0)
+        change = np.abs(sums[one] - sums[other]).sum(axis=0)
         worst = np.maximum(worst, change)
     return worst
 

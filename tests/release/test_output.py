@@ -3,8 +3,6 @@
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,8 @@ from microagg.release.output import (
     refuse_target,
 )
 from microagg.table.opening import Origin
+from tests import forking
+from tests.forking import PIPE
 
 RELEASE = ["release.csv", "release.csv.certificate.json", "release.csv.record.json"]
 ELSEWHERE = Origin("table", "frame", Reading())
@@ -120,13 +120,7 @@ else:
 def test_of_two_that_write_the_same_one_wins_whole(tmp_path, more):
     """Release, certificate and record are those of one run; the other gets a sentence."""
     runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", RACE, who, *more],
-            cwd=tmp_path,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        forking.Process("-c", RACE, who, *more, cwd=tmp_path, stdin=PIPE, stdout=PIPE, text=True)
         for who in ("one", "other")
     ]
     for run in runs:
@@ -134,7 +128,10 @@ def test_of_two_that_write_the_same_one_wins_whole(tmp_path, more):
     for run in runs:
         run.stdin.write("\n")
         run.stdin.flush()
-    said = [run.communicate()[0].strip() for run in runs]
+    said = []
+    for run in runs:
+        with run:
+            said.append(run.stdout.read().strip())
     assert "written" in said
     for each in said:
         sentence = r"another run is writing release\.csv right now|release\.csv.* exists; say force"

@@ -14,7 +14,6 @@ import signal
 import sqlite3
 import statistics
 import subprocess
-import sys
 import time
 from collections import Counter
 from html import unescape
@@ -34,8 +33,10 @@ from microagg.table import formats
 from microagg.table.formats.csv import Csv
 from microagg.table.formats.database import sqlite
 from microagg.table.opening import Origin
+from tests import forking
 from tests.commands import ROLES, refusal, survey
 from tests.commands import microagg as command
+from tests.forking import PIPE
 from tests.tables import write_table
 
 RECIPE = {
@@ -505,9 +506,7 @@ def test_a_killed_process_leaves_the_old_release_or_none(tmp_path, stopping):
     arguments = ("protect", "survey.csv", *ROLES, "-o", "release.csv")
 
     def stopped(*more):
-        with subprocess.Popen(
-            [sys.executable, "-c", KILLED, *arguments, *more], cwd=tmp_path, stderr=subprocess.PIPE
-        ) as process:
+        with forking.Process("-c", KILLED, *arguments, *more, cwd=tmp_path, stderr=PIPE) as process:
             until = time.monotonic() + 60
             while not (tmp_path / "ready").exists() and time.monotonic() < until:
                 assert process.poll() is None, process.stderr.read()

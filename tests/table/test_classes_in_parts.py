@@ -75,7 +75,7 @@ small = pytest.mark.parametrize("limits", SMALL, ids=["memory", "disk"])
 @small
 def test_as_in_memory(tmp_path, limits):
     @given(tables())
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=100, deadline=None)
     def check(drawn):
         names, parts = drawn
         whole = pa.Table.from_batches(parts)

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -144,7 +145,7 @@ def _let_go_of_stdout() -> None:
 
 def _run(arguments: list[str]) -> None:
     # Not app(): it has words and exit codes of its own for what goes wrong.
-    command = typer.main.get_command(app)
+    command = _command()
     if "_MICROAGG_COMPLETE" in os.environ:
         # A shell asks how a command goes on, which Typer answers.
         command(prog_name="microagg")
@@ -156,6 +157,12 @@ def _run(arguments: list[str]) -> None:
     finally:
         if sys.stdout is not None:
             sys.stdout.flush()
+
+
+@cache
+def _command() -> Any:
+    """All commands and their options; who calls several in one process waits once for them."""
+    return typer.main.get_command(app)
 
 
 def _check_environment() -> None:

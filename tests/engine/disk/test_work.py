@@ -3,8 +3,6 @@
 import gc
 import json
 import signal
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +19,12 @@ from microagg.engine.plan import DROPPED
 from microagg.engine.planning import make_plan
 from microagg.engine.profile import Profile
 from microagg.measure.dominance import Dominance
+from tests import forking
 from tests.commands import microagg as command
 from tests.commands import refusal
 from tests.engine.disk.running import left, opened, protected, put
 from tests.engine.tables import KINDS, SETTINGS, nasty
+from tests.forking import PIPE
 
 CELLS = {**SETTINGS, "cell_rows": 100}
 IDENTITY = {"input": "one"}
@@ -288,9 +288,7 @@ release = microagg.protect("table.parquet", engine="disk", work="work", progress
 assert Path("work").exists()
 sys.exit(3)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script, json.dumps(CELLS)], cwd=tmp_path, capture_output=True
-    )
+    done = forking.run("-c", script, json.dumps(CELLS), cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
 
@@ -440,9 +438,7 @@ def arguments(tmp_path, source):
 @contextmanager
 def started(tmp_path, arguments, stop):
     """Run a command until it gets to a point, and waits there."""
-    with subprocess.Popen(
-        [sys.executable, "-c", CUT_OFF, stop, *arguments], cwd=tmp_path, stderr=subprocess.PIPE
-    ) as process:
+    with forking.Process("-c", CUT_OFF, stop, *arguments, cwd=tmp_path, stderr=PIPE) as process:
         until = time.monotonic() + 60
         while not (tmp_path / "ready").exists() and time.monotonic() < until:
             assert process.poll() is None, process.stderr.read()
