@@ -41,7 +41,6 @@ class Care(NamedTuple):
 
     partners: int  # a swap is the best one with so many in a group
     neighbours: int = 1  # of so many drawn, the one whose group is centred nearest
-    passed: int = 4  # of 16 steps that are not relocations, so many pass on
     # Centres farther than so many times the own one, and the temperature, in squares, mostly fail.
     reach: float = math.inf
 
@@ -71,7 +70,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, care, a
     are brought up to date. `hot` and `cold` are shares of `scales`.
     """
     points, near, scales = field.points, field.near, field.scales
-    partners, neighbours, passed, reach = care
+    partners, neighbours, reach = care
     m = last - first
     width = points.shape[1]
     slots = sizes.size
@@ -190,7 +189,7 @@ def anneal(field, order, place, sizes, first, last, k, steps, hot, cold, care, a
         if square > (reach + temperature) * own_square:
             continue
         state = stir(state)
-        if other_size < largest and (more >> np.uint64(28)) < np.uint64(passed):
+        if other_size < largest and (more >> np.uint64(28)) < np.uint64(4):
             mate = members[one, np.int64(((state & low) * np.uint64(size)) >> np.uint64(32))]
             pick = ((state >> np.uint64(48)) * np.uint64(listed[mate])) >> np.uint64(16)
             w = np.int64(lists[mate, np.int64(pick)])

@@ -47,7 +47,7 @@ _GROUPS_A_REGION = 16
 _ROWS_AT_ONCE = 1 << 14
 # With how much care steps are chosen: where they are aimed, and where there are fewer than so many
 # a record; by categories likewise.
-_AIMED = Care(8, 4, 1, 1.5)
+_AIMED = Care(8, 4, 1.5)
 _CAREFUL = Care(8)
 _MANY_STEPS, _MANY_STEPS_IF_MIXED = 4000, 100
 
