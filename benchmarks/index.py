@@ -29,6 +29,8 @@ MADE: dict[str, dict[str, str]] = {
     "speed/protect.py": {
         "protect_speed_auto": "time and memory of protect on 10^6 x 10, the default method",
         "protect_speed_zscore": "the same with the fastest method",
+        "protect_speed_auto_parquet": "the default method, from Parquet to Parquet",
+        "protect_speed_zscore_parquet": "the fastest method, from Parquet to Parquet",
     },
     "speed/demands.py": {
         "demands_time": "what diversity and closeness add to the time of protect on 10^6 x 10, "
