@@ -245,11 +245,12 @@ class Search:
 
 
 def compile_search(records: NDArray[np.float64], k: int, mixed: Mixed | None = None) -> None:
-    """Have the kernels ready before time is taken."""
-    few = np.ascontiguousarray(records[: 2 * k])
-    part = None if mixed is None else mixed.of(np.arange(2 * k))
-    work = Search(few, np.arange(2 * k), np.array([2 * k]), k, mixed=part)
-    work.run(np.random.default_rng(0), Budget(2 * k, 1), silent)
+    """Have the kernels ready before time is taken; some of them only more than `FEW` need."""
+    n = min(len(records), max(2 * k, FEW + 1 if len(records) > FEW else 0))
+    few = np.ascontiguousarray(records[:n])
+    part = None if mixed is None else mixed.of(np.arange(n))
+    work = Search(few, np.arange(n), np.array([n]), k, mixed=part)
+    work.run(np.random.default_rng(0), Budget(n, 1), silent)
 
 
 def split_large(
