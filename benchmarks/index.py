@@ -111,6 +111,10 @@ MADE: dict[str, dict[str, str]] = {
         "pca_bar": "PCA and cells: all of forest against brute force",
         "pca_figure*": "",
     },
+    "audit/demands.py": {
+        "demands_judged": "pycanon on releases of all of Adult under nine demands, in memory and "
+        "on disk: groups of mdav, repaired",
+    },
     "audit/private.py": {
         "private_audit": "the share of its epsilon that each private method exceeds for certain",
     },
